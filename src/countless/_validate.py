@@ -1,0 +1,111 @@
+"""The one boundary where what users hand in is checked and brought to the form that kernels take.
+
+Kernels see C-contiguous, writeable float64 and int64 arrays only; each other form would be compiled anew.
+Every message names the argument, what came, and what fits.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Value = TypeVar("Value")
+
+
+def as_rows(X: Any, name: str = "X") -> NDArray[np.float64]:
+    """Rows as a C-contiguous float64 matrix; one-dimensional input is one column.
+
+    Examples
+    --------
+    >>> from countless._validate import as_rows
+    >>> as_rows([1, 2, 3]).shape
+    (3, 1)
+    """
+    text = _text_columns(X)
+    if text:
+        raise ValueError(
+            f"{name}: column {text[0]!r} holds text; encode it as numbers (categories as 0, 1, 2, ...) or drop it"
+        )
+    if hasattr(X, "toarray"):
+        raise TypeError(f"{name} is sparse; pass a dense array, for example {name}.toarray()")
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name}: Complex data not supported, use real numbers")
+    try:
+        array = np.array(array, dtype=np.float64, order="C", copy=None)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers only: {error}") from None
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be a table of rows and columns, got {array.ndim} dimensions")
+    if array.shape[1] == 0:
+        raise ValueError(f"{name} has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    if not np.isfinite(array).all():
+        what = "NaN" if np.isnan(array).any() else "infinity"
+        i, j = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"{name} contains {what} (first in row {i}, column {j}); drop or fill such cells before the fit"
+        )
+    if not array.flags.writeable or not array.flags.c_contiguous:
+        array = np.array(array, order="C")
+    return array
+
+
+def _text_columns(X: Any) -> list[str]:
+    """Names of the columns of a data frame that hold text."""
+    if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
+        return []
+    names = []
+    for column, dtype in zip(X.columns, X.dtypes, strict=True):
+        kind = str(dtype).lower()
+        if any(word in kind for word in ("object", "str", "utf8", "categor", "date", "time")):
+            names.append(str(column))
+    return names
+
+
+def as_labels(labels: Any, name: str = "labels", n_rows: int | None = None) -> NDArray[np.int64]:
+    """Cluster labels as int64, renumbered 0, 1, 2, ... by first appearance."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or (n_rows is not None and len(array) != n_rows):
+        wanted = "one label per row" if n_rows is None else f"{n_rows} labels, one per row"
+        raise ValueError(f"{name} must hold {wanted}, got shape {array.shape}")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError(f"{name} contains NaN; give every row a label")
+    return by_first_appearance(array)
+
+
+def by_first_appearance(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Renumber labels 0, 1, 2, ... in the order in which they first occur.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless._validate import by_first_appearance
+    >>> by_first_appearance(np.array([7, 7, 2, 7, 5])).tolist()
+    [0, 0, 1, 0, 2]
+    """
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return rank[inverse.reshape(-1)]
+
+
+def choose(name: str, key: Any, options: Mapping[str, Value], otherwise: str = "") -> Value:
+    """The option called ``key``, or one sentence that lists what exists."""
+    if isinstance(key, str) and key in options:
+        return options[key]
+    listed = ", ".join(repr(option) for option in sorted(options))
+    tail = f", or pass {otherwise}" if otherwise else ""
+    raise ValueError(f"{name}: {key!r} is not known; choose one of {listed}{tail}")
+
+
+def whole_number(name: str, value: Any, minimum: int) -> int:
+    """An integer of at least ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise ValueError(f"{name} must be a whole number of at least {minimum}, got {value!r}")
+    return int(value)

@@ -1,0 +1,248 @@
+"""Family: what the data of one cluster look like, as a small immutable object for people.
+
+It checks rows, sets what was left open from the data, and answers questions in plain Python by way of
+the verbs that engines use. The mathematics stands in the file of each family.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._jit import kernel
+from .._random import as_generator
+from .._validate import as_rows, choose
+from . import verbs
+
+FloatArray = NDArray[np.float64]
+FamilyClass = TypeVar("FamilyClass", bound="type[Family]")
+
+FAMILIES: dict[str, type[Family]] = {}
+
+# Prior guess of how many clusters share the spread of the data; see Gaussian.resolve.
+EXPECTED_CLUSTERS = 5.0
+
+
+class Layout(NamedTuple):
+    """How many numbers a cluster needs: statistics, cache, parameters, scratch space, scoring board."""
+
+    statistics: int
+    cache: int
+    parameters: int
+    work: int = 0
+    board: int = 0
+
+
+class Cluster(NamedTuple):
+    """Arrays for ``n`` clusters of one family, as kernels want them."""
+
+    statistics: FloatArray
+    cache: FloatArray
+    work: FloatArray
+
+
+class Family(ABC):
+    """Base of all families; subclasses are frozen dataclasses.
+
+    A subclass defines ``resolve``, ``check``, ``prepare``, ``layout`` and ``draw_rows``, and registers the
+    verbs of its hyperparameter type (see ``countless.families.verbs``).
+    """
+
+    # --- what a family defines -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def resolve(self, X: FloatArray) -> Self:
+        """Copy with every hyperparameter set, those left as None from the data."""
+
+    @abstractmethod
+    def prepare(self) -> Any:
+        """Hyperparameters as the NamedTuple of arrays that kernels receive; the family is resolved."""
+
+    @abstractmethod
+    def layout(self) -> Layout:
+        """Widths of the arrays of one cluster; the family is resolved."""
+
+    @abstractmethod
+    def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        """``n`` rows from one cluster with these parameters (one row of the parameter array)."""
+
+    def check(self, X: FloatArray) -> None:
+        """Raise ValueError, in one sentence, where rows cannot come from this family."""
+
+    def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Shift and scale per column under which the arithmetic is accurate; None: leave the rows alone."""
+        return None
+
+    def in_units(self, shift: FloatArray, scale: FloatArray) -> Self:
+        """The same family for rows ``(X - shift) / scale``."""
+        return self
+
+    # --- what every family answers ---------------------------------------------------------------------------
+
+    def allocate(self, n_clusters: int) -> Cluster:
+        """Empty clusters, with their caches ready."""
+        layout = self.layout()
+        clusters = Cluster(
+            np.zeros((n_clusters, layout.statistics)),
+            np.zeros((n_clusters, layout.cache)),
+            self.scratch(),
+        )
+        _refresh_all(self.prepare(), *clusters)
+        return clusters
+
+    def scratch(self) -> FloatArray:
+        """Work space for one thread."""
+        layout = self.layout()
+        return np.zeros(max(2 * layout.statistics, layout.work))
+
+    def log_marginal(self, X: ArrayLike) -> float:
+        """Evidence of the rows of ``X`` as one cluster.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> round(cl.families.Bernoulli(1.0, 1.0).log_marginal([[1], [1], [0]]), 6)  # log(1/12)
+        -2.484907
+        """
+        rows = as_rows(X)
+        self.check(rows)
+        family, local, log_jacobian = localise(self.resolve(rows), rows)
+        clusters = family.allocate(1)
+        _absorb(family.prepare(), *clusters, local)
+        return float(verbs.log_marginal(family.prepare(), clusters.statistics, clusters.cache, 0)) + log_jacobian
+
+    def log_predictive(self, X_new: ArrayLike, X: ArrayLike | None = None) -> FloatArray:
+        """Log predictive density of each row of ``X_new`` given the rows of ``X`` as one cluster.
+
+        Without ``X`` this is the prior predictive, and every hyperparameter must have been given.
+        """
+        new = as_rows(X_new, name="X_new")
+        given = new[:0] if X is None else as_rows(X)
+        self.check(new)
+        self.check(given)
+        everything = np.concatenate([given, new])
+        family = self.resolve(given if len(given) else new)
+        units = family.units(everything)
+        family, everything, _ = localise(family, everything)
+        clusters = family.allocate(1)
+        _absorb(family.prepare(), *clusters, everything[: len(given)])
+        out = np.empty(len(new))
+        _predict_all(family.prepare(), *clusters, everything[len(given) :], out)
+        return out if units is None else out - np.log(units[1]).sum()
+
+    def sample(self, n: int, rng: Any = None, X: ArrayLike | None = None) -> FloatArray:
+        """``n`` rows of one cluster: its parameters are drawn once, given the rows ``X`` if there are any."""
+        rng = as_generator(rng)
+        if X is None:
+            family = self.resolve(self._no_rows())
+            given = None
+        else:
+            given = as_rows(X)
+            self.check(given)
+            family = self.resolve(given)
+        return family.draw_rows(family.draw_parameters(rng, given), n, rng)
+
+    def draw_parameters(self, rng: Any = None, X: FloatArray | None = None) -> FloatArray:
+        """One draw of the parameters of a cluster that holds the rows ``X``; the family is resolved."""
+        clusters = self.allocate(1)
+        if X is not None:
+            _absorb(self.prepare(), *clusters, X)
+        parameters = np.zeros((1, self.layout().parameters))
+        verbs.draw_parameters(
+            self.prepare(), clusters.statistics, clusters.cache, 0, as_generator(rng), parameters
+        )
+        return parameters[0]
+
+    def _no_rows(self) -> FloatArray:
+        """Zero rows with as many columns as the hyperparameters that were given imply."""
+        widths = [np.asarray(v).shape[-1] for v in vars(self).values() if np.ndim(v) > 0]
+        return np.empty((0, max(widths, default=1)))
+
+    def _with(self, **changes: Any) -> Self:
+        return replace(self, **changes)  # type: ignore[type-var]
+
+
+def localise(family: Family, rows: FloatArray) -> tuple[Family, FloatArray, float]:
+    """Rows in the units that suit the arithmetic, the family moved along, and the log Jacobian of the rows."""
+    units = family.units(rows)
+    if units is None:
+        return family, rows, 0.0
+    shift, scale = units
+    moved = np.ascontiguousarray((rows - shift) / scale)
+    return family.in_units(shift, scale), moved, -len(rows) * float(np.log(scale).sum())
+
+
+def register(name: str) -> Any:
+    """Class decorator: make a family known under a short string."""
+
+    def decorate(cls: FamilyClass) -> FamilyClass:
+        FAMILIES[name] = cls
+        return cls
+
+    return decorate
+
+
+def resolve_family(family: str | Family) -> Family:
+    """Family object for a short string; an object is returned as it is."""
+    if isinstance(family, Family):
+        return family
+    return choose("family", family, FAMILIES, "a countless.families object")()
+
+
+def per_column(name: str, value: Any, n_columns: int, positive: bool = True) -> FloatArray:
+    """A hyperparameter as one number per column."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim > 1 or (array.ndim == 1 and len(array) not in (1, n_columns)):
+        raise ValueError(
+            f"{name} must be a number or one number for each of the {n_columns} columns, got shape {array.shape}"
+        )
+    if not np.all(np.isfinite(array)) or (positive and np.any(array <= 0)):
+        raise ValueError(f"{name} must be finite{' and positive' if positive else ''}, got {value!r}")
+    return np.ascontiguousarray(np.broadcast_to(array, (n_columns,)))
+
+
+def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of each column; a constant column, or a single row, has variance one."""
+    if len(X) == 0:
+        return np.zeros(X.shape[1]), np.ones(X.shape[1])
+    mean = X.mean(axis=0)
+    variance = X.var(axis=0)
+    # Rounding leaves a constant column of large numbers with a tiny variance.
+    resolution = (np.abs(X).max(axis=0) * 1e-15) ** 2
+    variance[variance <= resolution] = 1.0
+    return mean, variance
+
+
+def require_counts(X: FloatArray, family: str) -> None:
+    """Raise unless every cell is a whole number of at least zero."""
+    if len(X) and np.any(X < 0):
+        raise ValueError(f"X: {family} needs counts of at least 0, got {X.min():g}")
+    if np.any(X != np.floor(X)):
+        raise ValueError(f"X: {family} needs whole numbers, got {X[X != np.floor(X)][0]:g}")
+
+
+@kernel
+def _refresh_all(family, statistics, cache, work):
+    for k in range(statistics.shape[0]):
+        verbs.refresh(family, statistics, cache, k, work)
+
+
+@kernel
+def _absorb(family, statistics, cache, work, rows):
+    """Put every row into cluster 0: sums first, one rebuild of the cache."""
+    width = statistics.shape[1]
+    for i in range(rows.shape[0]):
+        verbs.row_statistics(family, rows[i], work)
+        for s in range(width):
+            statistics[0, s] += work[s]
+    verbs.refresh(family, statistics, cache, 0, work)
+
+
+@kernel
+def _predict_all(family, statistics, cache, work, rows, out):
+    for i in range(rows.shape[0]):
+        out[i] = verbs.log_predictive(family, statistics, cache, 0, rows[i], work)

@@ -1,0 +1,193 @@
+"""Columns of successes out of a known number of trials, with beta priors (Raykov et al. 2016, app. B).
+
+    p_j ~ Beta(a_j, b_j),  x_j | p_j ~ Binomial(trials_j, p_j);  predictive: beta-binomial
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._jit import kernel
+from .._special import digamma, log_rising
+from . import verbs
+from .base import Family, FloatArray, Layout, per_column, register, require_counts
+from .verbs import implements
+
+
+class BetaColumns(NamedTuple):
+    trials: FloatArray
+    a: FloatArray
+    b: FloatArray
+
+
+@register("binomial")
+@dataclass(frozen=True)
+class Binomial(Family):
+    """Independent columns of successes in ``trials`` attempts; beta priors.
+
+    Parameters
+    ----------
+    trials : int or one per column, optional
+        Number of attempts. Default: the largest count of the column; give it where you know it.
+    a, b : float or one number per column, optional
+        Pseudo-counts of successes and failures. Default: centred on the share of successes in the column
+        and worth two attempts together.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> family = cl.families.Binomial(trials=4, a=1.0, b=1.0)
+    >>> round(float(family.log_predictive([[2]])[0]), 6)  # uniform on 0..4
+    -1.609438
+    """
+
+    trials: ArrayLike | None = None
+    a: ArrayLike | None = None
+    b: ArrayLike | None = None
+
+    def resolve(self, X: FloatArray) -> Self:
+        d = X.shape[1]
+        trials = per_column(
+            "trials", np.maximum(X.max(axis=0, initial=0), 1.0) if self.trials is None else self.trials, d
+        )
+        if np.any(trials != np.floor(trials)):
+            raise ValueError(f"trials must be whole numbers, got {self.trials!r}")
+        share = (X.sum(axis=0) + 1.0) / (len(X) * trials + 2.0)
+        return self._with(
+            trials=trials,
+            a=per_column("a", 2.0 * share if self.a is None else self.a, d),
+            b=per_column("b", 2.0 * (1.0 - share) if self.b is None else self.b, d),
+        )
+
+    def check(self, X: FloatArray) -> None:
+        require_counts(X, "binomial data")
+        if self.trials is not None:
+            over = np.argwhere(per_column("trials", self.trials, X.shape[1]) < X)
+            if len(over):
+                i, j = over[0]
+                limit = np.broadcast_to(self.trials, (X.shape[1],))[j]
+                raise ValueError(f"X: column {j} counts successes in {limit:g} trials, got {X[i, j]:g}")
+
+    def prepare(self) -> BetaColumns:
+        return BetaColumns(
+            *(np.ascontiguousarray(field, dtype=np.float64) for field in (self.trials, self.a, self.b))
+        )
+
+    def layout(self) -> Layout:
+        d = np.size(np.asarray(self.trials))
+        return Layout(2 + d, 0, d)
+
+    def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        trials = np.asarray(self.trials).astype(np.int64)
+        return rng.binomial(trials, parameters, size=(n, len(parameters))).astype(np.float64)
+
+
+@kernel
+def _log_choose(trials, count):
+    return math.lgamma(trials + 1.0) - math.lgamma(count + 1.0) - math.lgamma(trials - count + 1.0)
+
+
+@implements(verbs.row_statistics, BetaColumns)
+def _row_statistics(family, row, out):
+    """Count of rows, successes, and the log binomial coefficients."""
+    d = row.size
+    coefficient = 0.0
+    out[0] = 1.0
+    for j in range(d):
+        out[1 + j] = row[j]
+        coefficient += _log_choose(family.trials[j], row[j])
+    out[1 + d] = coefficient
+
+
+@kernel
+def _log_column(a, b, trials, count):
+    """Beta-binomial log probability without its coefficient."""
+    return log_rising(a, count) + log_rising(b, trials - count) - log_rising(a + b, trials)
+
+
+@implements(verbs.log_predictive, BetaColumns)
+def _log_predictive(family, statistics, cache, k, row, work):
+    value = 0.0
+    n = statistics[k, 0]
+    for j in range(row.size):
+        a = family.a[j] + statistics[k, 1 + j]
+        b = family.b[j] + n * family.trials[j] - statistics[k, 1 + j]
+        value += _log_choose(family.trials[j], row[j]) + _log_column(a, b, family.trials[j], row[j])
+    return value
+
+
+@implements(verbs.log_predictive_without, BetaColumns)
+def _log_predictive_without(family, statistics, cache, k, row, work):
+    value = 0.0
+    n = statistics[k, 0] - 1.0
+    for j in range(row.size):
+        successes = statistics[k, 1 + j] - row[j]
+        a = family.a[j] + successes
+        b = family.b[j] + n * family.trials[j] - successes
+        value += _log_choose(family.trials[j], row[j]) + _log_column(a, b, family.trials[j], row[j])
+    return value
+
+
+@implements(verbs.log_marginal, BetaColumns)
+def _log_marginal(family, statistics, cache, k):
+    d = family.a.size
+    value = statistics[k, 1 + d]
+    for j in range(d):
+        value += _log_column(
+            family.a[j], family.b[j], statistics[k, 0] * family.trials[j], statistics[k, 1 + j]
+        )
+    return value
+
+
+@implements(verbs.draw_parameters, BetaColumns)
+def _draw_parameters(family, statistics, cache, k, rng, parameters):
+    for j in range(family.a.size):
+        success = rng.standard_gamma(family.a[j] + statistics[k, 1 + j])
+        failure = rng.standard_gamma(
+            family.b[j] + statistics[k, 0] * family.trials[j] - statistics[k, 1 + j]
+        )
+        # Kept off 0 and 1, where a logarithm would be infinite.
+        parameters[k, j] = min(max(success / (success + failure), 1e-300), 1.0 - 1e-16)
+
+
+@implements(verbs.natural, BetaColumns)
+def _natural(family, parameters, k, out):
+    d = family.a.size
+    constant = 0.0
+    for j in range(d):
+        failure = math.log1p(-parameters[k, j])
+        out[1 + j] = math.log(parameters[k, j]) - failure
+        constant += family.trials[j] * failure
+    out[0] = constant
+    out[1 + d] = 1.0
+
+
+@implements(verbs.expected_natural, BetaColumns)
+def _expected_natural(family, statistics, cache, k, out):
+    d = family.a.size
+    constant = 0.0
+    for j in range(d):
+        a = family.a[j] + statistics[k, 1 + j]
+        b = family.b[j] + statistics[k, 0] * family.trials[j] - statistics[k, 1 + j]
+        out[1 + j] = digamma(a) - digamma(b)
+        constant += family.trials[j] * (digamma(b) - digamma(a + b))
+    out[0] = constant
+    out[1 + d] = 1.0
+
+
+@implements(verbs.divergence, BetaColumns)
+def _divergence(family, row, centre):
+    """Binary relative entropy between the shares of successes, times the trials."""
+    value = 0.0
+    for j in range(row.size):
+        other = family.trials[j] - row[j]
+        if row[j] > 0.0:
+            value += row[j] * math.log(row[j] / max(centre[1 + j], 1e-300))
+        if other > 0.0:
+            value += other * math.log(other / max(family.trials[j] - centre[1 + j], 1e-300))
+    return value

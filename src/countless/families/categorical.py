@@ -1,0 +1,236 @@
+"""Columns of categories, coded 0, 1, 2, ..., with Dirichlet priors (Raykov et al. 2016, app. B).
+
+    p_j ~ Dirichlet(concentration_j),  P(x_j = l | p_j) = p_jl, independent over columns
+
+A row is predicted by (concentration_jl + count_jl) / (sum_l concentration_jl + n), one factor per column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._jit import kernel
+from .._special import digamma, log_rising
+from . import verbs
+from .base import Family, FloatArray, Layout, register, require_counts
+from .verbs import implements
+
+
+class DirichletColumns(NamedTuple):
+    """Concentrations of all levels of all columns in one array; ``first[j]`` is where column j starts."""
+
+    concentration: FloatArray
+    first: NDArray[np.int64]
+    totals: FloatArray
+
+
+@register("categorical")
+@dataclass(frozen=True)
+class Categorical(Family):
+    """Independent categorical columns; Dirichlet priors.
+
+    Rows hold codes 0, 1, 2, ... A column with L levels has codes below L.
+
+    Parameters
+    ----------
+    concentration : float, or a list with one number or one array of L numbers for each column, optional
+        Dirichlet pseudo-counts. Default: centred on the frequencies of the column in the data, worth one
+        pseudo-row per level, so that an empty cluster predicts what the whole column shows.
+    n_levels : int or list of int, optional
+        Number of levels of each column. Default: one more than the largest code in the data.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> family = cl.families.Categorical(concentration=1.0, n_levels=3)
+    >>> round(family.log_marginal([[0], [0], [2]]), 6)  # log(1*2*1 / (3*4*5))
+    -3.401197
+    """
+
+    concentration: float | Sequence[ArrayLike] | None = None
+    n_levels: int | Sequence[int] | None = None
+
+    def resolve(self, X: FloatArray) -> Self:
+        levels = self._levels(X)
+        given = self.concentration
+        columns = [given] * len(levels) if given is None or np.ndim(given) == 0 else list(given)  # type: ignore[arg-type]
+        if len(columns) != len(levels):
+            raise ValueError(f"concentration must have one entry for each of the {len(levels)} columns")
+        return self._with(
+            concentration=tuple(
+                _pseudo_counts(c, int(n), X[:, j]) for j, (c, n) in enumerate(zip(columns, levels, strict=True))
+            ),
+            n_levels=tuple(int(n) for n in levels),
+        )
+
+    def _levels(self, X: FloatArray) -> NDArray[np.int64]:
+        d = X.shape[1]
+        if self.n_levels is None:
+            return np.maximum(X.max(axis=0, initial=0).astype(np.int64) + 1, 1)
+        levels = np.asarray(self.n_levels)
+        if levels.ndim > 1 or levels.dtype.kind not in "iu" or np.any(levels < 1) or levels.size not in (1, d):
+            raise ValueError(f"n_levels must be a whole number for each of the {d} columns, got {self.n_levels!r}")
+        return np.broadcast_to(levels, (d,))
+
+    def check(self, X: FloatArray) -> None:
+        require_counts(X, "categorical data")
+        levels = self._levels(X)
+        over = np.argwhere(levels <= X)
+        if len(over):
+            i, j = over[0]
+            raise ValueError(
+                f"X: column {j} has {levels[j]} levels, so its codes run from 0 to {levels[j] - 1}; got {X[i, j]:g}"
+            )
+
+    def prepare(self) -> DirichletColumns:
+        columns: Any = self.concentration
+        sizes = [len(column) for column in columns]
+        return DirichletColumns(
+            np.ascontiguousarray(np.concatenate(columns)),
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.array([column.sum() for column in columns]),
+        )
+
+    def layout(self) -> Layout:
+        columns: Any = self.concentration
+        total = sum(len(column) for column in columns)
+        return Layout(1 + total, 1 + total, total)
+
+    def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        first = self.prepare().first
+        rows = np.empty((n, len(first) - 1))
+        for j, (start, stop) in enumerate(zip(first[:-1], first[1:], strict=True)):
+            p = parameters[start:stop]
+            rows[:, j] = rng.choice(stop - start, size=n, p=p / p.sum())
+        return rows
+
+    def _no_rows(self) -> FloatArray:
+        d = np.size(self.n_levels) if np.ndim(self.concentration) == 0 else len(self.concentration)  # type: ignore[arg-type]
+        return np.empty((0, d))
+
+
+def _pseudo_counts(given: Any, n_levels: int, column: FloatArray) -> FloatArray:
+    if given is None:
+        counts = np.bincount(column.astype(np.int64), minlength=n_levels) + 1.0
+        return n_levels * counts / counts.sum()
+    values = np.broadcast_to(np.asarray(given, dtype=np.float64), (n_levels,)).copy()
+    if not np.all((values > 0) & np.isfinite(values)):
+        raise ValueError(f"concentration must be positive, got {given!r}")
+    return values
+
+
+@implements(verbs.row_statistics, DirichletColumns)
+def _row_statistics(family, row, out):
+    for s in range(family.concentration.size + 1):
+        out[s] = 0.0
+    out[0] = 1.0
+    for j in range(row.size):
+        out[1 + family.first[j] + int(row[j])] = 1.0
+
+
+@implements(verbs.refresh, DirichletColumns)
+def _refresh(family, statistics, cache, k, work):
+    """Logarithms of all posterior pseudo-counts, and of their totals, so that a prediction only looks up."""
+    total = 0.0
+    for j in range(family.totals.size):
+        total += math.log(family.totals[j] + statistics[k, 0])
+    cache[k, 0] = -total
+    for s in range(family.concentration.size):
+        cache[k, 1 + s] = math.log(family.concentration[s] + statistics[k, 1 + s])
+
+
+@kernel
+def _shift_row(family, statistics, cache, k, row, sign):
+    statistics[k, 0] += sign
+    total = 0.0
+    for j in range(row.size):
+        s = 1 + family.first[j] + int(row[j])
+        statistics[k, s] += sign
+        cache[k, s] = math.log(family.concentration[s - 1] + statistics[k, s])
+        total += math.log(family.totals[j] + statistics[k, 0])
+    cache[k, 0] = -total
+
+
+@implements(verbs.add, DirichletColumns)
+def _add(family, statistics, cache, k, row, work):
+    _shift_row(family, statistics, cache, k, row, 1.0)
+
+
+@implements(verbs.remove, DirichletColumns)
+def _remove(family, statistics, cache, k, row, work):
+    _shift_row(family, statistics, cache, k, row, -1.0)
+
+
+@implements(verbs.log_predictive, DirichletColumns)
+def _log_predictive(family, statistics, cache, k, row, work):
+    value = cache[k, 0]
+    for j in range(row.size):
+        value += cache[k, 1 + family.first[j] + int(row[j])]
+    return value
+
+
+@implements(verbs.log_predictive_without, DirichletColumns)
+def _log_predictive_without(family, statistics, cache, k, row, work):
+    value = 0.0
+    for j in range(row.size):
+        s = family.first[j] + int(row[j])
+        value += math.log(
+            (family.concentration[s] + statistics[k, 1 + s] - 1.0) / (family.totals[j] + statistics[k, 0] - 1.0)
+        )
+    return value
+
+
+@implements(verbs.log_marginal, DirichletColumns)
+def _log_marginal(family, statistics, cache, k):
+    value = 0.0
+    for s in range(family.concentration.size):
+        value += log_rising(family.concentration[s], statistics[k, 1 + s])
+    for j in range(family.totals.size):
+        value -= log_rising(family.totals[j], statistics[k, 0])
+    return value
+
+
+@implements(verbs.draw_parameters, DirichletColumns)
+def _draw_parameters(family, statistics, cache, k, rng, parameters):
+    """Probabilities of the levels, column after column."""
+    for j in range(family.totals.size):
+        total = 0.0
+        for s in range(family.first[j], family.first[j + 1]):
+            # A floor keeps the logarithm of a vanishing probability finite.
+            parameters[k, s] = max(
+                rng.standard_gamma(family.concentration[s] + statistics[k, 1 + s]), 1e-300
+            )
+            total += parameters[k, s]
+        for s in range(family.first[j], family.first[j + 1]):
+            parameters[k, s] /= total
+
+
+@implements(verbs.natural, DirichletColumns)
+def _natural(family, parameters, k, out):
+    out[0] = 0.0
+    for s in range(family.concentration.size):
+        out[1 + s] = math.log(parameters[k, s])
+
+
+@implements(verbs.expected_natural, DirichletColumns)
+def _expected_natural(family, statistics, cache, k, out):
+    out[0] = 0.0
+    for j in range(family.totals.size):
+        total = digamma(family.totals[j] + statistics[k, 0])
+        for s in range(family.first[j], family.first[j + 1]):
+            out[1 + s] = digamma(family.concentration[s] + statistics[k, 1 + s]) - total
+
+
+@implements(verbs.divergence, DirichletColumns)
+def _divergence(family, row, centre):
+    """Kullback-Leibler divergence of the row's indicators from the frequencies of the cluster."""
+    value = 0.0
+    for j in range(row.size):
+        value -= math.log(max(centre[1 + family.first[j] + int(row[j])], 1e-300))
+    return value

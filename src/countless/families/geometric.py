@@ -1,0 +1,152 @@
+"""Columns of geometric counts: failures before the first success, with beta priors.
+
+    p_j ~ Beta(a_j, b_j),  P(x_j | p_j) = p_j (1 - p_j)^x_j, x_j = 0, 1, 2, ...   (Raykov et al. 2016, app. B)
+
+The predictive is a ratio of beta functions, B(a + 1, b + x) / B(a, b).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._jit import kernel
+from .._special import digamma, log_rising
+from . import verbs
+from .base import Family, FloatArray, Layout, per_column, register, require_counts
+from .verbs import implements
+
+
+class BetaFailures(NamedTuple):
+    a: FloatArray
+    b: FloatArray
+
+
+@register("geometric")
+@dataclass(frozen=True)
+class Geometric(Family):
+    """Independent columns of geometric counts 0, 1, 2, ...; beta priors on the chance of success.
+
+    Parameters
+    ----------
+    a, b : float or one number per column, optional
+        The prior mean of a count is ``b / (a - 1)``. Default: a = 2, the smallest whole number for which it
+        is finite, and b the mean of the column.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> family = cl.families.Geometric(a=1.0, b=1.0)
+    >>> round(float(family.log_predictive([[1]])[0]), 6)  # log(1/6)
+    -1.791759
+    """
+
+    a: ArrayLike | None = None
+    b: ArrayLike | None = None
+
+    def resolve(self, X: FloatArray) -> Self:
+        d = X.shape[1]
+        a = per_column("a", 2.0 if self.a is None else self.a, d)
+        # One more row with one more failure keeps a column of zeros proper.
+        mean = (X.sum(axis=0) + 1.0) / (len(X) + 1.0)
+        default = mean * np.maximum(a - 1.0, 1.0)
+        return self._with(a=a, b=per_column("b", default if self.b is None else self.b, d))
+
+    def check(self, X: FloatArray) -> None:
+        require_counts(X, "geometric data")
+
+    def prepare(self) -> BetaFailures:
+        return BetaFailures(*(np.ascontiguousarray(field, dtype=np.float64) for field in (self.a, self.b)))
+
+    def layout(self) -> Layout:
+        d = np.size(np.asarray(self.a))
+        return Layout(1 + d, 0, d)
+
+    def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return rng.geometric(parameters, size=(n, len(parameters))) - 1.0
+
+
+@implements(verbs.row_statistics, BetaFailures)
+def _row_statistics(family, row, out):
+    out[0] = 1.0
+    for j in range(row.size):
+        out[1 + j] = row[j]
+
+
+@kernel
+def _log_column(a, b, count):
+    """log of B(a + 1, b + count) / B(a, b)."""
+    return math.log(a) + log_rising(b, count) - log_rising(a + b, count + 1.0)
+
+
+@implements(verbs.log_predictive, BetaFailures)
+def _log_predictive(family, statistics, cache, k, row, work):
+    value = 0.0
+    for j in range(row.size):
+        value += _log_column(family.a[j] + statistics[k, 0], family.b[j] + statistics[k, 1 + j], row[j])
+    return value
+
+
+@implements(verbs.log_predictive_without, BetaFailures)
+def _log_predictive_without(family, statistics, cache, k, row, work):
+    value = 0.0
+    for j in range(row.size):
+        failures = family.b[j] + statistics[k, 1 + j] - row[j]
+        value += _log_column(family.a[j] + statistics[k, 0] - 1.0, failures, row[j])
+    return value
+
+
+@implements(verbs.log_marginal, BetaFailures)
+def _log_marginal(family, statistics, cache, k):
+    value = 0.0
+    n = statistics[k, 0]
+    for j in range(family.a.size):
+        value += log_rising(family.a[j], n) + log_rising(family.b[j], statistics[k, 1 + j])
+        value -= log_rising(family.a[j] + family.b[j], n + statistics[k, 1 + j])
+    return value
+
+
+@implements(verbs.draw_parameters, BetaFailures)
+def _draw_parameters(family, statistics, cache, k, rng, parameters):
+    for j in range(family.a.size):
+        success = rng.standard_gamma(family.a[j] + statistics[k, 0])
+        failure = rng.standard_gamma(family.b[j] + statistics[k, 1 + j])
+        # Kept off 0 and 1, where a logarithm would be infinite.
+        parameters[k, j] = min(max(success / (success + failure), 1e-12), 1.0 - 1e-16)
+
+
+@implements(verbs.natural, BetaFailures)
+def _natural(family, parameters, k, out):
+    constant = 0.0
+    for j in range(family.a.size):
+        out[1 + j] = math.log1p(-parameters[k, j])
+        constant += math.log(parameters[k, j])
+    out[0] = constant
+
+
+@implements(verbs.expected_natural, BetaFailures)
+def _expected_natural(family, statistics, cache, k, out):
+    constant = 0.0
+    for j in range(family.a.size):
+        a = family.a[j] + statistics[k, 0]
+        b = family.b[j] + statistics[k, 1 + j]
+        total = digamma(a + b)
+        out[1 + j] = digamma(b) - total
+        constant += digamma(a) - total
+    out[0] = constant
+
+
+@implements(verbs.divergence, BetaFailures)
+def _divergence(family, row, centre):
+    """x log(x / m) - (1 + x) log((1 + x) / (1 + m)), m the mean count."""
+    value = 0.0
+    for j in range(row.size):
+        mean = centre[1 + j]
+        if row[j] > 0.0:
+            value += row[j] * math.log(row[j] / max(mean, 1e-300))
+        value -= (1.0 + row[j]) * math.log((1.0 + row[j]) / (1.0 + mean))
+    return value

@@ -1,0 +1,191 @@
+"""Histograms: rows of counts over D bins, with a Dirichlet prior on the bin probabilities.
+
+    p ~ Dirichlet(concentration),  x | p ~ Multinomial(sum_j x_j, p)          (Pletscher 2007, 2.3.2)
+
+A row is predicted by the Dirichlet-multinomial. The multinomial coefficient is part of all densities.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._special import digamma, log_rising
+from . import verbs
+from .base import Family, FloatArray, Layout, per_column, register, require_counts
+from .verbs import implements
+
+
+class DirichletBins(NamedTuple):
+    concentration: FloatArray
+    total: float
+
+
+@register("multinomial")
+@dataclass(frozen=True)
+class Multinomial(Family):
+    """Rows of counts over bins (words of a document, species of a site); Dirichlet prior.
+
+    Rows may have different totals, a total of zero included; given its total a row is multinomial.
+
+    Parameters
+    ----------
+    concentration : float or one number per bin, optional
+        Dirichlet pseudo-counts. Default: proportional to the totals of the bins in the data and one per bin
+        on average, so that an empty cluster predicts the overall histogram. The sources use ones.
+    trials : int
+        Total of the rows that ``sample`` draws; no role in inference.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> family = cl.families.Multinomial(concentration=[1.0, 1.0])
+    >>> round(family.log_marginal([[1, 1]]), 6)  # log(1/3): totals 0, 1, 2 of bin 0 are alike
+    -1.098612
+    """
+
+    concentration: ArrayLike | None = None
+    trials: int = 15
+
+    def resolve(self, X: FloatArray) -> Self:
+        d = X.shape[1]
+        totals = X.sum(axis=0) + 1.0
+        default = d * totals / totals.sum()
+        return self._with(
+            concentration=per_column(
+                "concentration", default if self.concentration is None else self.concentration, d
+            )
+        )
+
+    def check(self, X: FloatArray) -> None:
+        require_counts(X, "multinomial data")
+
+    def prepare(self) -> DirichletBins:
+        concentration = np.ascontiguousarray(self.concentration, dtype=np.float64)
+        return DirichletBins(concentration, float(concentration.sum()))
+
+    def layout(self) -> Layout:
+        d = np.size(np.asarray(self.concentration))
+        return Layout(2 + d, 1, d)
+
+    def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return rng.multinomial(self.trials, parameters / parameters.sum(), size=n).astype(np.float64)
+
+
+@implements(verbs.row_statistics, DirichletBins)
+def _row_statistics(family, row, out):
+    """Count of rows, counts of bins, and the log multinomial coefficient."""
+    d = row.size
+    out[0] = 1.0
+    total = 0.0
+    coefficient = 0.0
+    for j in range(d):
+        out[1 + j] = row[j]
+        if row[j] > 0.0:
+            total += row[j]
+            coefficient -= log_rising(1.0, row[j])
+    out[1 + d] = coefficient + log_rising(1.0, total)
+
+
+@implements(verbs.refresh, DirichletBins)
+def _refresh(family, statistics, cache, k, work):
+    """Posterior total of the pseudo-counts."""
+    total = family.total
+    for j in range(family.concentration.size):
+        total += statistics[k, 1 + j]
+    cache[k, 0] = total
+
+
+@implements(verbs.log_predictive, DirichletBins)
+def _log_predictive(family, statistics, cache, k, row, work):
+    """One logarithm per 1e200 of the product: rows of counts are mostly zeros and ones."""
+    value = 0.0
+    product = 1.0
+    total = 0.0
+    own = 1.0
+    for j in range(row.size):
+        count = row[j]
+        if count > 0.0:
+            start = family.concentration[j] + statistics[k, 1 + j]
+            total += count
+            if count <= 4.0:
+                for step in range(int(count)):
+                    product *= start + step
+                    own *= step + 1.0
+            else:
+                value += log_rising(start, count) - log_rising(1.0, count)
+            if product > 1e200 or product < 1e-200 or own > 1e200:
+                value += math.log(product) - math.log(own)
+                product = 1.0
+                own = 1.0
+    return value + math.log(product) - math.log(own) + log_rising(1.0, total) - log_rising(cache[k, 0], total)
+
+
+@implements(verbs.log_predictive_without, DirichletBins)
+def _log_predictive_without(family, statistics, cache, k, row, work):
+    value = 0.0
+    total = 0.0
+    for j in range(row.size):
+        count = row[j]
+        if count > 0.0:
+            start = family.concentration[j] + statistics[k, 1 + j] - count
+            total += count
+            value += log_rising(start, count) - log_rising(1.0, count)
+    return value + log_rising(1.0, total) - log_rising(cache[k, 0] - total, total)
+
+
+@implements(verbs.log_marginal, DirichletBins)
+def _log_marginal(family, statistics, cache, k):
+    d = family.concentration.size
+    value = statistics[k, 1 + d]
+    for j in range(d):
+        value += log_rising(family.concentration[j], statistics[k, 1 + j])
+    return value - log_rising(family.total, cache[k, 0] - family.total)
+
+
+@implements(verbs.draw_parameters, DirichletBins)
+def _draw_parameters(family, statistics, cache, k, rng, parameters):
+    total = 0.0
+    for j in range(family.concentration.size):
+        parameters[k, j] = max(rng.standard_gamma(family.concentration[j] + statistics[k, 1 + j]), 1e-300)
+        total += parameters[k, j]
+    for j in range(family.concentration.size):
+        parameters[k, j] /= total
+
+
+@implements(verbs.natural, DirichletBins)
+def _natural(family, parameters, k, out):
+    d = family.concentration.size
+    out[0] = 0.0
+    for j in range(d):
+        out[1 + j] = math.log(parameters[k, j])
+    out[1 + d] = 1.0
+
+
+@implements(verbs.expected_natural, DirichletBins)
+def _expected_natural(family, statistics, cache, k, out):
+    d = family.concentration.size
+    total = digamma(cache[k, 0])
+    out[0] = 0.0
+    for j in range(d):
+        out[1 + j] = digamma(family.concentration[j] + statistics[k, 1 + j]) - total
+    out[1 + d] = 1.0
+
+
+@implements(verbs.divergence, DirichletBins)
+def _divergence(family, row, centre):
+    """Total of the row times the Kullback-Leibler divergence of its histogram from the cluster's."""
+    total = 0.0
+    whole = 0.0
+    for j in range(row.size):
+        total += row[j]
+        whole += centre[1 + j]
+    value = 0.0
+    for j in range(row.size):
+        if row[j] > 0.0:
+            value += row[j] * math.log(row[j] / total * whole / max(centre[1 + j], 1e-300))
+    return value

@@ -1,0 +1,176 @@
+"""Columns of Poisson counts with gamma priors (Raykov et al. 2016, app. B).
+
+    rate_j ~ Gamma(shape_j, rate_j),  x_j | rate ~ Poisson(rate);  predictive: negative binomial
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._jit import kernel
+from .._special import digamma, log_rising
+from . import verbs
+from .base import Family, FloatArray, Layout, per_column, register, require_counts
+from .verbs import implements
+
+
+class GammaCounts(NamedTuple):
+    shape: FloatArray
+    rate: FloatArray
+
+
+@register("poisson")
+@dataclass(frozen=True)
+class Poisson(Family):
+    """Independent columns of counts; gamma priors on their rates.
+
+    Parameters
+    ----------
+    shape, rate : float or one number per column, optional
+        The prior mean of a column's rate is ``shape / rate``, its variance ``shape / rate**2``. Default:
+        shape 1 and the mean of the column, an exponential prior as wide as the counts themselves.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> family = cl.families.Poisson(shape=1.0, rate=1.0)
+    >>> round(float(family.log_predictive([[2]])[0]), 6)  # log(1/8): geometric with success 1/2
+    -2.079442
+    """
+
+    shape: ArrayLike | None = None
+    rate: ArrayLike | None = None
+
+    def resolve(self, X: FloatArray) -> Self:
+        d = X.shape[1]
+        shape = per_column("shape", 1.0 if self.shape is None else self.shape, d)
+        # One more row with one more count keeps a column of zeros proper.
+        mean = (X.sum(axis=0) + 1.0) / (len(X) + 1.0)
+        return self._with(
+            shape=shape, rate=per_column("rate", shape / mean if self.rate is None else self.rate, d)
+        )
+
+    def check(self, X: FloatArray) -> None:
+        require_counts(X, "poisson data")
+
+    def prepare(self) -> GammaCounts:
+        return GammaCounts(*(np.ascontiguousarray(field, dtype=np.float64) for field in (self.shape, self.rate)))
+
+    def layout(self) -> Layout:
+        d = np.size(np.asarray(self.shape))
+        return Layout(2 + d, 2 * d, d)
+
+    def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return rng.poisson(parameters, size=(n, len(parameters))).astype(np.float64)
+
+
+@implements(verbs.row_statistics, GammaCounts)
+def _row_statistics(family, row, out):
+    """Count of rows, sums, and minus the log factorials."""
+    d = row.size
+    factorials = 0.0
+    out[0] = 1.0
+    for j in range(d):
+        out[1 + j] = row[j]
+        factorials -= log_rising(1.0, row[j])
+    out[1 + d] = factorials
+
+
+@implements(verbs.refresh, GammaCounts)
+def _refresh(family, statistics, cache, k, work):
+    """Per column: shape * log(rate / (rate + 1)), and -log(rate + 1), of the posterior."""
+    d = family.shape.size
+    for j in range(d):
+        rate = family.rate[j] + statistics[k, 0]
+        cache[k, j] = (family.shape[j] + statistics[k, 1 + j]) * math.log(rate / (rate + 1.0))
+        cache[k, d + j] = -math.log(rate + 1.0)
+
+
+@implements(verbs.log_predictive, GammaCounts)
+def _log_predictive(family, statistics, cache, k, row, work):
+    d = row.size
+    value = 0.0
+    for j in range(d):
+        shape = family.shape[j] + statistics[k, 1 + j]
+        value += (
+            cache[k, j] + row[j] * cache[k, d + j] + log_rising(shape, row[j]) - log_rising(1.0, row[j])
+        )
+    return value
+
+
+@implements(verbs.log_predictive_without, GammaCounts)
+def _log_predictive_without(family, statistics, cache, k, row, work):
+    value = 0.0
+    for j in range(row.size):
+        shape = family.shape[j] + statistics[k, 1 + j] - row[j]
+        rate = family.rate[j] + statistics[k, 0] - 1.0
+        value += (
+            shape * math.log(rate / (rate + 1.0))
+            - row[j] * math.log(rate + 1.0)
+            + log_rising(shape, row[j])
+            - log_rising(1.0, row[j])
+        )
+    return value
+
+
+@kernel
+def _log_normaliser(shape, rate):
+    return math.lgamma(shape) - shape * math.log(rate)
+
+
+@implements(verbs.log_marginal, GammaCounts)
+def _log_marginal(family, statistics, cache, k):
+    d = family.shape.size
+    value = statistics[k, 1 + d]
+    for j in range(d):
+        shape = family.shape[j] + statistics[k, 1 + j]
+        rate = family.rate[j] + statistics[k, 0]
+        value += _log_normaliser(shape, rate) - _log_normaliser(family.shape[j], family.rate[j])
+    return value
+
+
+@implements(verbs.draw_parameters, GammaCounts)
+def _draw_parameters(family, statistics, cache, k, rng, parameters):
+    for j in range(family.shape.size):
+        draw = rng.standard_gamma(family.shape[j] + statistics[k, 1 + j])
+        parameters[k, j] = max(draw / (family.rate[j] + statistics[k, 0]), 1e-300)
+
+
+@implements(verbs.natural, GammaCounts)
+def _natural(family, parameters, k, out):
+    d = family.shape.size
+    total = 0.0
+    for j in range(d):
+        out[1 + j] = math.log(parameters[k, j])
+        total += parameters[k, j]
+    out[0] = -total
+    out[1 + d] = 1.0
+
+
+@implements(verbs.expected_natural, GammaCounts)
+def _expected_natural(family, statistics, cache, k, out):
+    d = family.shape.size
+    total = 0.0
+    for j in range(d):
+        shape = family.shape[j] + statistics[k, 1 + j]
+        rate = family.rate[j] + statistics[k, 0]
+        out[1 + j] = digamma(shape) - math.log(rate)
+        total += shape / rate
+    out[0] = -total
+    out[1 + d] = 1.0
+
+
+@implements(verbs.divergence, GammaCounts)
+def _divergence(family, row, centre):
+    """x log(x / mean) - x + mean, the generalised relative entropy."""
+    value = 0.0
+    for j in range(row.size):
+        if row[j] > 0.0:
+            value += row[j] * math.log(row[j] / max(centre[1 + j], 1e-300))
+        value += centre[1 + j] - row[j]
+    return value

@@ -1,0 +1,208 @@
+"""What a family must answer: generic functions on plain arrays, chosen by the type of their first argument.
+
+A family hands kernels a NamedTuple of hyperparameters. Each verb below looks up the implementation that
+the family's file registered for that type, both in plain Python and, through ``numba.extending.overload``,
+when a kernel is compiled. The optional ones have a default; the others are required.
+
+Clusters are rows of two float arrays. ``statistics[k]`` is additive: the statistics of a union are the sum;
+entry 0 is always the number of rows. ``cache[k]`` is whatever the family derives from it (a Cholesky
+factor, logarithms). ``work`` is scratch space; the family declares all widths in its ``layout``. A sweep
+scores each row against all clusters: the ``board`` is a third array, by columns, for families that gain from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
+
+from .._jit import OPTIONS
+
+_REGISTRY: dict[tuple[str, type], Callable[..., Any]] = {}
+
+
+def _find(name: str, cls: type, default: Callable[..., Any] | None) -> Callable[..., Any]:
+    found = _REGISTRY.get((name, cls), default)
+    if found is None:
+        raise NotImplementedError(f"{cls.__name__} does not implement the verb {name!r}")
+    return found
+
+
+def _generic(
+    stub: Callable[..., Any], default: Callable[..., Any] | None, inline: bool = False
+) -> Callable[..., Any]:
+    name = stub.__name__
+
+    def dispatch(family: Any, *rest: Any) -> Any:
+        return _find(name, type(family), default)(family, *rest)
+
+    dispatch.__name__ = dispatch.__qualname__ = name
+    dispatch.__doc__ = stub.__doc__
+
+    @overload(dispatch, strict=False, jit_options={**OPTIONS, "forceinline": inline})
+    def _choose(family: Any, *rest: Any) -> Callable[..., Any] | None:
+        cls = getattr(family, "instance_class", None)
+        return None if cls is None else _find(name, cls, default)
+
+    return dispatch
+
+
+def required(stub: Callable[..., Any]) -> Callable[..., Any]:
+    """A verb that every family must implement; ``stub`` names its arguments and says what it does."""
+    return _generic(stub, None)
+
+
+def optional(stub: Callable[..., Any]) -> Callable[..., Any]:
+    """A verb whose default is the body of ``stub``."""
+    return _generic(stub, stub)
+
+
+def inlined(stub: Callable[..., Any]) -> Callable[..., Any]:
+    """An optional verb of the innermost loops, where a call would cost as much as the work."""
+    return _generic(stub, stub, inline=True)
+
+
+def implements(generic: Callable[..., Any], cls: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated function as what ``generic`` does for hyperparameters of type ``cls``."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        _REGISTRY[generic.__name__, cls] = function
+        return function
+
+    return register
+
+
+# --- required ------------------------------------------------------------------------------------------------
+
+
+@required
+def row_statistics(family, row, out):
+    """Write the sufficient statistics of one row into ``out``; ``out[0]`` is 1, the count.
+
+    A base measure that depends on the row (log x! of a Poisson count) is a statistic like any other, so
+    that evidences and densities are normalised.
+    """
+
+
+@required
+def log_marginal(family, statistics, cache, k):
+    """Evidence of cluster ``k``: log of the density of its rows with the parameters integrated out."""
+
+
+@required
+def draw_parameters(family, statistics, cache, k, rng, parameters):
+    """Draw the parameters of cluster ``k`` from their posterior into ``parameters[k]``."""
+
+
+@required
+def natural(family, parameters, k, out):
+    """Natural parameter of ``parameters[k]``: the log density of a row is the inner product with its statistics."""
+
+
+@required
+def expected_natural(family, statistics, cache, k, out):
+    """Expectation of the natural parameter under the posterior of cluster ``k``."""
+
+
+@required
+def divergence(family, row, centre):
+    """Bregman divergence of ``row`` from a cluster (Banerjee et al. 2005).
+
+    ``centre`` holds the mean statistics of the cluster, ``statistics[k] / statistics[k, 0]``.
+    """
+
+
+# --- with defaults that a family may replace by something faster ------------------------------------------------
+
+
+@optional
+def refresh(family, statistics, cache, k, work):
+    """Bring ``cache[k]`` up to date with ``statistics[k]``, from scratch. Default: there is no cache."""
+    return
+
+
+@optional
+def add(family, statistics, cache, k, row, work):
+    """Put ``row`` into cluster ``k``."""
+    width = statistics.shape[1]
+    row_statistics(family, row, work)
+    for s in range(width):
+        statistics[k, s] += work[s]
+    refresh(family, statistics, cache, k, work)
+
+
+@optional
+def remove(family, statistics, cache, k, row, work):
+    """Take ``row`` out of cluster ``k``."""
+    width = statistics.shape[1]
+    row_statistics(family, row, work)
+    for s in range(width):
+        statistics[k, s] -= work[s]
+    refresh(family, statistics, cache, k, work)
+
+
+@inlined
+def log_predictive(family, statistics, cache, k, row, work):
+    """Log density of ``row`` given the rows of cluster ``k`` (none: the prior predictive)."""
+    before = log_marginal(family, statistics, cache, k)
+    add(family, statistics, cache, k, row, work)
+    after = log_marginal(family, statistics, cache, k)
+    remove(family, statistics, cache, k, row, work)
+    return after - before
+
+
+@inlined
+def log_predictive_without(family, statistics, cache, k, row, work):
+    """Log density of ``row``, a member of cluster ``k``, given the other members."""
+    remove(family, statistics, cache, k, row, work)
+    value = log_predictive(family, statistics, cache, k, row, work)
+    add(family, statistics, cache, k, row, work)
+    return value
+
+
+@optional
+def publish(family, statistics, cache, board, k):
+    """Copy what ``add_log_predictives`` needs of cluster ``k`` into column ``k`` of ``board``.
+
+    The board is laid out entry by cluster, so that one row is scored against many clusters in one stride.
+    Default: there is no board.
+    """
+    return
+
+
+@inlined
+def add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, scores):
+    """Add the log predictive of ``row`` under clusters 0 ... n_slots - 1 to their ``scores``.
+
+    Clusters whose score is -inf are not in use. A score that is certain to end ``NEGLIGIBLE`` or more below
+    ``reference`` may be set to -inf instead.
+    """
+    for k in range(n_slots):
+        if scores[k] > -math.inf:
+            scores[k] += log_predictive(family, statistics, cache, k, row, work)
+
+
+@optional
+def log_likelihood(family, parameters, k, row, work):
+    """Log density of ``row`` under ``parameters[k]``."""
+    width = work.size // 2
+    row_statistics(family, row, work)
+    natural(family, parameters, k, work[width:])
+    total = 0.0
+    for s in range(width):
+        total += work[s] * work[width + s]
+    return total
+
+
+@optional
+def expected_log_likelihood(family, statistics, cache, k, row, work):
+    """Expectation of the log density of ``row`` under the posterior of cluster ``k``."""
+    width = statistics.shape[1]
+    row_statistics(family, row, work)
+    expected_natural(family, statistics, cache, k, work[width:])
+    total = 0.0
+    for s in range(width):
+        total += work[s] * work[width + s]
+    return total

@@ -1,0 +1,201 @@
+"""What a chain carries: labels, the clusters' statistics and caches, and the concentration, as plain arrays.
+
+A label is a slot: a row of ``statistics`` and ``cache``. ``active[:n_clusters]`` lists the slots in use and
+``active[n_clusters:]`` the free ones, so that clusters come and go in constant time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import kernel
+from .._validate import by_first_appearance
+from ..families import Family, localise, verbs
+from ..priors import Prior
+from ..priors.verbs import PartitionTable
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Free slots that moves may always count on: one for a new cluster, two to build proposals in.
+SPARE_SLOTS = 3
+
+
+class Chain(NamedTuple):
+    """The arrays of a state, as kernels receive them."""
+
+    labels: IntArray
+    sizes: IntArray
+    active: IntArray
+    statistics: FloatArray
+    cache: FloatArray
+    work: FloatArray
+    board: FloatArray
+    log_weights: FloatArray
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows in the units that suit the arithmetic, with the family and the prior; shared by all chains."""
+
+    rows: FloatArray
+    family: Family
+    hyper: Any
+    log_new: FloatArray
+    log_jacobian: float
+    prior: Prior
+
+    @classmethod
+    def of(cls, X: FloatArray, family: Family, prior: Prior) -> Problem:
+        """Prepare rows ``X`` for a resolved family and prior."""
+        local, rows, log_jacobian = localise(family, X)
+        hyper = local.prepare()
+        empty = local.allocate(1)
+        log_new = np.empty(len(rows))
+        _score_rows(hyper, empty.statistics, empty.cache, 0, rows, empty.work, log_new)
+        return cls(rows, local, hyper, log_new, log_jacobian, prior)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows)
+
+
+class State:
+    """One partition of the rows of a problem, with everything derived from it kept current."""
+
+    def __init__(self, problem: Problem, labels: IntArray, concentration: float) -> None:
+        labels = by_first_appearance(labels)
+        self.n_clusters = int(labels.max()) + 1
+        capacity = min(problem.n_rows, max(16, 2 * self.n_clusters)) + SPARE_SLOTS
+        self.chain = _allocate(problem, labels, capacity)
+        self.rebuild(problem)
+        self.set_concentration(problem, concentration)
+
+    @property
+    def capacity(self) -> int:
+        return len(self.chain.sizes)
+
+    def reserve(self, problem: Problem, n_clusters: int) -> None:
+        """Make sure that as many more clusters can be made, as far as there are rows for them."""
+        while self.capacity < min(problem.n_rows, self.n_clusters + n_clusters) + SPARE_SLOTS:
+            self.grow(problem)
+
+    def grow(self, problem: Problem) -> None:
+        """Room for twice as many clusters; slots in use keep their numbers."""
+        old, used = self.chain, self.capacity
+        self.chain = _allocate(problem, old.labels, min(problem.n_rows, 2 * used) + SPARE_SLOTS)
+        for name in ("sizes", "active", "statistics", "cache"):
+            getattr(self.chain, name)[:used] = getattr(old, name)
+        self.set_concentration(problem, self.concentration)
+
+    def compact(self) -> None:
+        """Renumber the slots in use 0, 1, 2, ... so that sweeps need not step over free ones."""
+        old = self.chain
+        order = old.active.copy()
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        self.chain = old._replace(
+            labels=place[old.labels],
+            sizes=old.sizes[order],
+            active=np.arange(len(order)),
+            statistics=old.statistics[order],
+            cache=old.cache[order],
+        )
+
+    def set_concentration(self, problem: Problem, value: float) -> None:
+        """Use this concentration from now on."""
+        self.concentration = value
+        prior = problem.prior.with_concentration(value) if problem.prior.is_learned else problem.prior
+        self.table: PartitionTable = prior.table(problem.n_rows, self.capacity)
+
+    def rebuild(self, problem: Problem) -> float:
+        """Recompute sizes, statistics and caches from the rows; returns how far the statistics had drifted."""
+        before = self.chain.statistics.copy()
+        _rebuild(problem.hyper, problem.rows, self.chain, self.n_clusters)
+        after = self.chain.statistics
+        return float(np.max(np.abs(before - after) / (1.0 + np.abs(after)), initial=0.0))
+
+    def cluster_sizes(self) -> IntArray:
+        """Sizes of the clusters in use."""
+        return self.chain.sizes[self.chain.active[: self.n_clusters]]
+
+    def log_joint(self, problem: Problem) -> float:
+        """Log of p(rows, partition | concentration) in the units of the user's rows.
+
+        With a learned concentration its gamma density (of the logarithm) is part of it.
+        """
+        value = float(_log_joint(problem.hyper, self.table, self.chain, self.n_clusters))
+        if problem.prior.is_learned:
+            value += problem.prior.log_concentration_prior(self.concentration)
+        return value + problem.log_jacobian
+
+    def partition(self) -> IntArray:
+        """Labels renumbered by first appearance."""
+        return by_first_appearance(self.chain.labels)
+
+    def copy(self) -> State:
+        """An independent copy."""
+        twin = State.__new__(State)
+        twin.chain = Chain(*(array.copy() for array in self.chain))
+        twin.n_clusters, twin.concentration, twin.table = self.n_clusters, self.concentration, self.table
+        return twin
+
+
+def _allocate(problem: Problem, labels: IntArray, capacity: int) -> Chain:
+    statistics, cache, work = problem.family.allocate(capacity)
+    return Chain(
+        labels,
+        np.zeros(capacity, dtype=np.int64),
+        np.arange(capacity, dtype=np.int64),
+        statistics,
+        cache,
+        work,
+        np.zeros((problem.family.layout().board, capacity)),
+        np.empty(capacity + 1),
+    )
+
+
+@kernel
+def _score_rows(family, statistics, cache, k, rows, work, out):
+    for i in range(rows.shape[0]):
+        out[i] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)
+
+
+@kernel
+def _rebuild(family, rows, chain, n_clusters):
+    statistics = chain.statistics
+    width = statistics.shape[1]
+    for k in range(chain.sizes.size):
+        chain.sizes[k] = 0
+        for s in range(width):
+            statistics[k, s] = 0.0
+    for i in range(rows.shape[0]):
+        k = chain.labels[i]
+        chain.sizes[k] += 1
+        verbs.row_statistics(family, rows[i], chain.work)
+        for s in range(width):
+            statistics[k, s] += chain.work[s]
+    for position in range(n_clusters):
+        verbs.refresh(family, statistics, chain.cache, chain.active[position], chain.work)
+
+
+@kernel
+def _log_joint(family, table, chain, n_clusters):
+    """log V(t) + sum over clusters of log Gamma(n + offset) / Gamma(1 + offset) + evidence."""
+    total = table.log_v[n_clusters]
+    for position in range(n_clusters):
+        k = chain.active[position]
+        total += verbs.log_marginal(family, chain.statistics, chain.cache, k)
+        total += log_size_weight(chain.sizes[k], table.offset)
+    return total
+
+
+@kernel
+def log_size_weight(size, offset):
+    """Factor of the prior for one cluster: log of (1 + offset) (2 + offset) ... (size - 1 + offset)."""
+    return math.lgamma(size + offset) - math.lgamma(1.0 + offset)

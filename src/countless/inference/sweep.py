@@ -1,0 +1,124 @@
+"""The collapsed Gibbs sweep: every row is taken out and put back where the posterior sends it.
+
+Pletscher 2007, alg. 3.3; Raykov et al. 2016, section 2. Row i joins cluster k with probability proportional
+to (n_k + offset) p(x_i | rows of k), and a new one with V(t + 1) / V(t) p(x_i). A row that stays where it
+was is never removed: its own cluster is asked for the predictive of the other members instead.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._jit import kernel
+from .._special import draw_from_logs
+from ..families import verbs
+from .state import Problem, State
+
+
+class GibbsSweep:
+    """One pass over all rows, in order."""
+
+    name = "sweep"
+
+    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
+        """Update ``state`` in place."""
+        if state.chain.active[: state.n_clusters].max() >= 8 + 1.25 * state.n_clusters:
+            state.compact()
+        row = 0
+        while row < problem.n_rows:
+            state.reserve(problem, 1)
+            row, state.n_clusters = _sweep(
+                problem.hyper,
+                rng,
+                problem.rows,
+                problem.log_new,
+                state.table,
+                state.chain,
+                state.n_clusters,
+                row,
+            )
+
+
+@kernel
+def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
+    """Sweep rows ``first``, ``first + 1``, ...; stops early, before a row, where a new cluster has no room.
+
+    Returns the row that comes next and the number of clusters.
+    """
+    offset, log_v = table.offset, table.log_v
+    labels, sizes, active, log_weights = chain.labels, chain.sizes, chain.active, chain.log_weights
+    statistics, cache, work, board = chain.statistics, chain.cache, chain.work, chain.board
+    n_rows = rows.shape[0]
+    log_sizes = np.full(sizes.size, -math.inf)
+    n_slots = 0
+    for position in range(n_clusters):
+        k = active[position]
+        log_sizes[k] = math.log(sizes[k] + offset)
+        n_slots = max(n_slots, k + 1)
+        verbs.publish(family, statistics, cache, board, k)
+    for i in range(first, n_rows):
+        if n_clusters == sizes.size:
+            return i, n_clusters
+        row = rows[i]
+        own = labels[i]
+        alone = sizes[own] == 1
+        for k in range(n_slots):
+            log_weights[k] = log_sizes[k]
+        log_weights[own] = -math.inf
+        others = n_clusters - 1 if alone else n_clusters
+        log_new_cluster = log_v[others + 1] - log_v[others] + log_new[i]
+        log_stay = -math.inf
+        if not alone:
+            log_stay = math.log(sizes[own] - 1 + offset) + verbs.log_predictive_without(
+                family, statistics, cache, own, row, work
+            )
+        reference = max(log_stay, log_new_cluster)
+        verbs.add_log_predictives(
+            family, statistics, cache, board, n_slots, row, work, reference, log_weights
+        )
+        log_weights[own] = log_stay
+        log_weights[n_slots] = log_new_cluster
+        chosen = draw_from_logs(rng, log_weights, n_slots + 1)
+        if chosen == own or (alone and chosen == n_slots):
+            continue
+        sizes[own] -= 1
+        verbs.remove(family, statistics, cache, own, row, work)
+        if alone:
+            log_sizes[own] = -math.inf
+            _retire(active, n_clusters, own)
+            n_clusters -= 1
+        else:
+            log_sizes[own] = math.log(sizes[own] + offset)
+            verbs.publish(family, statistics, cache, board, own)
+        k = chosen
+        if chosen == n_slots:
+            k = active[n_clusters]
+            n_clusters += 1
+            n_slots = max(n_slots, k + 1)
+            clear(family, statistics, cache, k, work)
+        sizes[k] += 1
+        log_sizes[k] = math.log(sizes[k] + offset)
+        verbs.add(family, statistics, cache, k, row, work)
+        verbs.publish(family, statistics, cache, board, k)
+        labels[i] = k
+    return n_rows, n_clusters
+
+
+@kernel
+def _retire(active, n_clusters, k):
+    """Free slot ``k``: the last slot in use takes its place in the list."""
+    for position in range(n_clusters):
+        if active[position] == k:
+            active[position] = active[n_clusters - 1]
+            active[n_clusters - 1] = k
+            return
+
+
+@kernel
+def clear(family, statistics, cache, k, work):
+    """Make slot ``k`` an empty cluster, free of what rounding left behind."""
+    for s in range(statistics.shape[1]):
+        statistics[k, s] = 0.0
+    verbs.refresh(family, statistics, cache, k, work)

@@ -1,0 +1,95 @@
+"""The Chinese restaurant process: the partition prior of the Dirichlet process.
+
+References: Blackwell & MacQueen 1973; Pitman 2006, section 3.1; Escobar & West 1995 for the concentration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from countless._random import as_generator
+from countless.priors._math import FloatArray, digamma_difference
+from countless.priors._two_parameter import TwoParameterPrior
+from countless.priors.concentration import Gamma, check_concentration
+from countless.priors.verbs import _check_sizes, register
+
+__all__ = ["CRP"]
+
+
+@register("crp")
+@dataclass(frozen=True)
+class CRP(TwoParameterPrior):
+    r"""Chinese restaurant process: an old cluster weighs its size, a new one the concentration.
+
+    .. math:: p(\text{partition}) = \frac{\alpha^t \Gamma(\alpha)}{\Gamma(\alpha + n)} \prod_c \Gamma(n_c)
+
+    Parameters
+    ----------
+    concentration : float, Gamma or None
+        Positive number; a `Gamma` law makes it learned; None means Gamma(1, 1), learned.
+
+    References
+    ----------
+    Pitman 2006, *Combinatorial stochastic processes*, section 3.1.
+
+    Examples
+    --------
+    >>> from countless.priors import CRP
+    >>> round(CRP(1.0).expected_clusters(1000), 3)
+    7.485
+    """
+
+    concentration: float | Gamma | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "concentration", check_concentration(self.concentration))
+
+    @property
+    def offset(self) -> float:
+        """Zero: an existing cluster weighs its size."""
+        return 0.0
+
+    def _new_weights(self, n_clusters: FloatArray) -> FloatArray:
+        return np.full(n_clusters.shape, self._require_number())
+
+    def _expected_clusters(self, n: int) -> float:
+        # The i-th row opens a cluster with probability a / (a + i), whatever came before.
+        concentration = self._require_number()
+        return concentration * digamma_difference(concentration, n)
+
+    def stick_shapes(self, n_sticks: int) -> tuple[FloatArray, FloatArray]:
+        """Each stick is Beta(1, concentration) (Sethuraman 1994)."""
+        return np.ones(n_sticks), np.full(n_sticks, self._require_number())
+
+    def draw_concentration(self, rng: Any, current: float, sizes: ArrayLike) -> float:
+        r"""Draw the concentration given the cluster sizes by Escobar & West's auxiliary variable.
+
+        .. math::
+
+            \eta \sim \text{Beta}(\alpha + 1, n), \qquad
+            \alpha \mid \eta \sim \pi\, \text{Gamma}(a + t, b - \log\eta)
+            + (1 - \pi)\, \text{Gamma}(a + t - 1, b - \log\eta), \qquad
+            \frac{\pi}{1 - \pi} = \frac{a + t - 1}{n (b - \log\eta)}
+
+        References
+        ----------
+        Escobar & West 1995, equations 13 and 14.
+        """
+        counts = _check_sizes(sizes)
+        gamma = self.resolve(1).concentration
+        if not isinstance(gamma, Gamma):
+            return float(current)
+        generator = as_generator(rng)
+        n, n_clusters = int(counts.sum()), counts.size
+        if n == 0:
+            return gamma.sample(generator)
+        rate = gamma.rate - np.log(generator.beta(current + 1.0, n))
+        shape = gamma.shape + n_clusters
+        odds = (shape - 1.0) / (n * rate)
+        if generator.random() * (1.0 + odds) >= odds:
+            shape -= 1.0
+        return Gamma(shape, float(rate)).sample(generator)
