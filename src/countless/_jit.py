@@ -25,7 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # NaN and infinity keep their meaning: -inf is a legal log weight.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, "no_cfunc_wrapper": True}
 
 PACKAGE = Path(__file__).resolve().parent
 

@@ -1,7 +1,7 @@
 """One or more examples of every family: hyperparameters all given, rows that suit them, and new rows.
 
-A family that is registered later without an example here gets a stand-in from ``_stand_in``, so that the tests that
-need no oracle pick it up at once; ``test_every_family_has_an_example`` then asks for a proper one.
+A family that is registered later without an example here gets a stand-in, so that the tests that need no
+oracle pick it up at once; ``test_every_family_has_an_example`` then asks for a proper one.
 """
 
 from __future__ import annotations
@@ -98,7 +98,11 @@ def _examples() -> dict[str, list[Case]]:
         ],
         "diagonal-gaussian": [
             case("diagonal-1d", diagonal([0.3], 0.7, [1.3], 4.0), one),
-            case("diagonal-3d", diagonal([1.0, -0.5, 0.0], [0.4, 2.0, 1.0], [1.0, 0.5, 3.0], [3.0, 5.0, 8.5]), normal),
+            case(
+                "diagonal-3d",
+                diagonal([1.0, -0.5, 0.0], [0.4, 2.0, 1.0], [1.0, 0.5, 3.0], [3.0, 5.0, 8.5]),
+                normal,
+            ),
         ],
         "gaussian-known-covariance": [
             case("known-1d", known([[1.2]], [0.4], [[3.0]]), one),
@@ -116,7 +120,9 @@ def _examples() -> dict[str, list[Case]]:
             case("categorical-1", families["categorical"]([[0.7, 1.6, 0.4]], n_levels=[3]), codes[:, 1:2]),
             case(
                 "categorical-3",
-                families["categorical"]([[0.7, 1.6], [1.0, 2.0, 0.5], [0.3, 0.6, 0.9, 1.2, 1.5]], n_levels=[2, 3, 5]),
+                families["categorical"](
+                    [[0.7, 1.6], [1.0, 2.0, 0.5], [0.3, 0.6, 0.9, 1.2, 1.5]], n_levels=[2, 3, 5]
+                ),
                 codes,
             ),
         ],
@@ -143,27 +149,35 @@ def _examples() -> dict[str, list[Case]]:
     }
 
 
-def _stand_in(name: str) -> list[Case]:
-    """Rows of the first kind that the family accepts, hyperparameters at their defaults."""
-    kinds = [
-        _rng(7).standard_normal((12, 2)),
-        _rng(7).exponential(1.0, (12, 2)),
-        _rng(7).poisson(3.0, (12, 2)),
-        _rng(7).integers(0, 2, (12, 2)),
-    ]
-    for rows in kinds:
+def suitable_rows(name: str, shape: tuple[int, int], seed: int = 0) -> FloatArray:
+    """Rows of the first kind that the family accepts: real numbers, positive ones, zeros and ones."""
+    family, rng = FAMILIES[name](), _rng(seed)
+    for rows in (rng.standard_normal(shape), rng.exponential(1.0, shape), rng.integers(0, 2, shape)):
         try:
-            family = FAMILIES[name]()
-            rows, new = _split(rows)
-            family.check(rows)
-            return [Case(f"{name}-stand-in", family.resolve(np.concatenate([rows, new])), rows, new)]
-        except (TypeError, ValueError):
+            family.check(np.asarray(rows, dtype=np.float64))
+            return np.asarray(rows, dtype=np.float64)
+        except ValueError:
             continue
-    return []
+    raise LookupError(f"tests/families/cases.py has no rows that suit {name!r}")
+
+
+def _stand_in(name: str) -> list[Case]:
+    """Suitable rows, hyperparameters at their defaults."""
+    rows = suitable_rows(name, (12, 2))
+    return [Case(f"{name}-stand-in", FAMILIES[name]().resolve(rows), *_split(rows))]
+
+
+def _has_defaults(name: str) -> bool:
+    try:
+        FAMILIES[name]()
+    except TypeError:
+        return False
+    return True
 
 
 EXAMPLES = _examples()
-CASES = [case for name in FAMILIES for case in EXAMPLES.get(name) or _stand_in(name)]
+NAMES = [name for name in FAMILIES if _has_defaults(name)]
+CASES = [case for name in NAMES for case in EXAMPLES.get(name) or _stand_in(name)]
 
 
 def every(cases: list[Case] = CASES) -> Any:

@@ -1,7 +1,7 @@
 """The same mathematics by scipy's own distributions: densities given parameters, predictives, evidences.
 
-Nothing here reads a number that the library computed, except ``whitener`` (the basis in which the parameters of the
-known-covariance family are written).
+Nothing here reads a number that the library computed, except ``whitener``, the basis in which the
+parameters of the known-covariance family are written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def log_evidence(family: Any, rows: FloatArray) -> float:
     return sum(predictive(family, rows[:i], rows[i]) for i in range(len(rows)))
 
 
-# --- Gaussians -----------------------------------------------------------------------------------------------------
+# --- Gaussians --------------------------------------------------------------------------------
 
 
 def _niw(family: Any, rows: FloatArray) -> tuple[float, FloatArray, FloatArray, float]:
@@ -142,11 +142,11 @@ def _spherical_density(family: Any, parameters: FloatArray, row: FloatArray) -> 
     return stats.norm(parameters, np.sqrt(family.variance)).logpdf(row).sum()
 
 
-# --- counts and durations: independent columns ----------------------------------------------------------------------
+# --- counts and durations: independent columns --------------------------------------------------
 
 
 class BetaGeometric:
-    """Geometric count (from 0) with p ~ Beta(a, b); scipy has it only as a case of newer releases' betanbinom."""
+    """Geometric count (from 0) with p ~ Beta(a, b); only newer releases of scipy have it (betanbinom)."""
 
     def __init__(self, a: float, b: float) -> None:
         self.a, self.b = a, b
@@ -194,7 +194,9 @@ def _poisson_column(family: Any, rows: FloatArray, j: int) -> Any:
 
 
 def _geometric_column(family: Any, rows: FloatArray, j: int) -> Any:
-    return BetaGeometric(_per_column(family.a, rows)[j] + len(rows), _per_column(family.b, rows)[j] + rows[:, j].sum())
+    return BetaGeometric(
+        _per_column(family.a, rows)[j] + len(rows), _per_column(family.b, rows)[j] + rows[:, j].sum()
+    )
 
 
 def _exponential_column(family: Any, rows: FloatArray, j: int) -> Any:
@@ -203,7 +205,9 @@ def _exponential_column(family: Any, rows: FloatArray, j: int) -> Any:
 
 
 def _categorical_column(family: Any, rows: FloatArray, j: int) -> Any:
-    alpha = np.asarray(family.concentration[j]) + [np.sum(rows[:, j] == level) for level in range(family.n_levels[j])]
+    alpha = np.asarray(family.concentration[j]) + [
+        np.sum(rows[:, j] == level) for level in range(family.n_levels[j])
+    ]
     return stats.rv_discrete(values=(np.arange(len(alpha)), alpha / alpha.sum()))
 
 
@@ -245,7 +249,9 @@ ORACLES = {
         _binomial_column,
     ),
     "Poisson": Oracle(
-        _columns(_poisson_column), lambda family, rate, row: stats.poisson(rate).logpmf(row).sum(), _poisson_column
+        _columns(_poisson_column),
+        lambda family, rate, row: stats.poisson(rate).logpmf(row).sum(),
+        _poisson_column,
     ),
     "Geometric": Oracle(
         _columns(_geometric_column),

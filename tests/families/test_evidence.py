@@ -1,4 +1,4 @@
-"""Evidence and predictive of every family against scipy's distributions; chain rule; exchangeability; total mass."""
+"""Evidence and predictive of every family against scipy's distributions; chain rule, order, total mass."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def test_predictive_agrees_with_scipy(case):
     for n in (1, 3, len(case.rows)):
         rows = case.rows[:n]
         expected = [predictive(case.resolved(), rows, row) for row in case.new]
-        np.testing.assert_allclose(case.family.log_predictive(case.new, rows), expected, rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(
+            case.family.log_predictive(case.new, rows), expected, rtol=1e-9, atol=1e-13
+        )
 
 
 @every(WITH_ORACLE)
@@ -95,7 +97,7 @@ def test_one_column_densities_integrate_to_one(case):
 
 
 def test_two_column_gaussian_density_integrates_to_one():
-    """Trapezium rule in sinh-stretched coordinates: exponential convergence for a density with power tails."""
+    """Trapezium rule in sinh-stretched coordinates, where power tails die away exponentially."""
     case = EXAMPLES["gaussian"][1]
     grid = np.linspace(-9.0, 9.0, 241)
     axis, jacobian = 3 * np.sinh(grid), 3 * np.cosh(grid) * (grid[1] - grid[0])
@@ -114,7 +116,9 @@ def _supports() -> list:
     }.items():
         found.append(pytest.param(EXAMPLES[name][-1], np.array(list(rows), dtype=float), 1e-12, id=name))
     whole = [row for row in itertools.product(range(7), repeat=4) if sum(row) == 6]
-    found.append(pytest.param(EXAMPLES["multinomial"][1], np.array(whole, dtype=float), 1e-12, id="multinomial"))
+    found.append(
+        pytest.param(EXAMPLES["multinomial"][1], np.array(whole, dtype=float), 1e-12, id="multinomial")
+    )
     tail = np.arange(400.0)[:, None]
     found.append(pytest.param(EXAMPLES["poisson"][0], tail, 1e-12, id="poisson"))
     # The tail of the beta-geometric falls like x^-(a + n), here x^-11.

@@ -1,0 +1,17 @@
+"""Inference: how the posterior is found. One file per move or engine; the folder is the list."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from .base import ENGINES, Inference, register, resolve_inference
+from .run import Draws
+from .state import Problem, State
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+globals().update({cls.__name__: cls for cls in ENGINES.values()})
+
+__all__ = ["ENGINES", "Draws", "Inference", "Problem", "State", "register", "resolve_inference"]
+__all__ += [cls.__name__ for cls in ENGINES.values()]

@@ -66,7 +66,7 @@ def _propose(family, rng, rows, table, chain, n_clusters, members, n_proposals):
         i = int(rng.random() * n_rows)
         own = labels[i]
         if rng.random() < _chance_same(n_clusters, sizes[own]):
-            n_members = _collect(labels, members, own, own)
+            n_members = collect(labels, members, own, own)
             _take_out(members, n_members, i)
             j = _take_random(rng, members, n_members - 1)
             if table.log_v[n_clusters + 1] > -math.inf:
@@ -75,9 +75,9 @@ def _propose(family, rng, rows, table, chain, n_clusters, members, n_proposals):
                 )
         else:
             partner = _choose_partner(family, rng, rows[i], chain, n_clusters, own)
-            n_members = _collect(labels, members, partner, partner)
+            n_members = collect(labels, members, partner, partner)
             j = members[int(rng.random() * n_members)]
-            n_members = _collect(labels, members, own, partner)
+            n_members = collect(labels, members, own, partner)
             _take_out(members, n_members, i)
             _take_out(members, n_members - 1, j)
             n_clusters -= _merge(family, rng, rows, table, chain, n_clusters, members[: n_members - 2], i, j)
@@ -93,7 +93,7 @@ def _chance_same(n_clusters, size):
 
 
 @kernel
-def _collect(labels, members, a, b):
+def collect(labels, members, a, b):
     """List the rows of clusters ``a`` and ``b``; returns how many."""
     n = 0
     for i in range(labels.size):
@@ -184,20 +184,20 @@ def _log_merge_choice(family, row, chain, n_clusters, own, size, partner):
 
 
 @kernel
-def _seed(family, rows, chain, k, i):
+def seed_cluster(family, rows, chain, k, i):
     """Make slot ``k`` the cluster of row ``i`` alone."""
     clear(family, chain.statistics, chain.cache, k, chain.work)
-    _join(family, rows[i], chain, k)
+    join_cluster(family, rows[i], chain, k)
 
 
 @kernel
-def _join(family, row, chain, k):
+def join_cluster(family, row, chain, k):
     verbs.add(family, chain.statistics, chain.cache, k, row, chain.work)
     chain.sizes[k] += 1
 
 
 @kernel
-def _log_odds(family, row, chain, a, b, offset):
+def log_odds(family, row, chain, a, b, offset):
     """log of the Gibbs odds that ``row`` joins ``a`` rather than ``b``."""
     statistics, cache, work = chain.statistics, chain.cache, chain.work
     return (
@@ -216,7 +216,7 @@ def _log_logistic(x):
 
 
 @kernel
-def _log_cluster(family, chain, k, size, offset):
+def log_cluster(family, chain, k, size, offset):
     """What a cluster contributes to the log joint."""
     return verbs.log_marginal(family, chain.statistics, chain.cache, k) + log_size_weight(size, offset)
 
@@ -229,23 +229,23 @@ def _split(family, rng, rows, table, chain, n_clusters, members, i, j):
     own = labels[i]
     size = sizes[own]
     a, b = active[n_clusters], active[n_clusters + 1]
-    _seed(family, rows, chain, a, i)
-    _seed(family, rows, chain, b, j)
+    seed_cluster(family, rows, chain, a, i)
+    seed_cluster(family, rows, chain, b, j)
     shuffle(rng, members, members.size)
     in_a = np.empty(members.size, dtype=np.bool_)
     log_q = 0.0
     for m in range(members.size):
         row = rows[members[m]]
-        odds = _log_odds(family, row, chain, a, b, offset)
+        odds = log_odds(family, row, chain, a, b, offset)
         in_a[m] = math.log(rng.random()) < _log_logistic(odds)
         log_q += _log_logistic(odds if in_a[m] else -odds)
-        _join(family, row, chain, a if in_a[m] else b)
+        join_cluster(family, row, chain, a if in_a[m] else b)
     log_ratio = (
         log_v[n_clusters + 1]
         - log_v[n_clusters]
-        + _log_cluster(family, chain, a, sizes[a], offset)
-        + _log_cluster(family, chain, b, sizes[b], offset)
-        - _log_cluster(family, chain, own, size, offset)
+        + log_cluster(family, chain, a, sizes[a], offset)
+        + log_cluster(family, chain, b, sizes[b], offset)
+        - log_cluster(family, chain, own, size, offset)
         - log_q
         + _log_merge_choice(family, rows[i], chain, n_clusters, own, sizes[a], b)
         - math.log(_chance_same(n_clusters, size) / (size - 1))
@@ -281,9 +281,9 @@ def _merge(family, rng, rows, table, chain, n_clusters, members, i, j):
     log_ratio = (
         log_v[n_clusters - 1]
         - log_v[n_clusters]
-        + _log_cluster(family, chain, joined, size, offset)
-        - _log_cluster(family, chain, own, sizes[own], offset)
-        - _log_cluster(family, chain, partner, sizes[partner], offset)
+        + log_cluster(family, chain, joined, size, offset)
+        - log_cluster(family, chain, own, sizes[own], offset)
+        - log_cluster(family, chain, partner, sizes[partner], offset)
         + math.log(_chance_same(n_clusters - 1, size) / (size - 1))
         - _log_merge_choice(family, rows[i], chain, n_clusters, own, sizes[own], partner)
     )
@@ -315,16 +315,16 @@ def _with_reverse_split(family, rng, rows, chain, members, i, j, a, b, offset, l
     """Add log q of the allocation that would split the pair again; gives up once below the threshold."""
     own = chain.labels[i]
     shuffle(rng, members, members.size)
-    _seed(family, rows, chain, a, i)
-    _seed(family, rows, chain, b, j)
+    seed_cluster(family, rows, chain, a, i)
+    seed_cluster(family, rows, chain, b, j)
     for m in range(members.size):
         row = rows[members[m]]
         in_a = chain.labels[members[m]] == own
-        odds = _log_odds(family, row, chain, a, b, offset)
+        odds = log_odds(family, row, chain, a, b, offset)
         log_ratio += _log_logistic(odds if in_a else -odds)
         if not log_threshold < log_ratio:
             break
-        _join(family, row, chain, a if in_a else b)
+        join_cluster(family, row, chain, a if in_a else b)
     chain.sizes[a] = 0
     chain.sizes[b] = 0
     return log_ratio

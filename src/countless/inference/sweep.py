@@ -87,7 +87,7 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
         verbs.remove(family, statistics, cache, own, row, work)
         if alone:
             log_sizes[own] = -math.inf
-            _retire(active, n_clusters, own)
+            retire(active, n_clusters, own)
             n_clusters -= 1
         else:
             log_sizes[own] = math.log(sizes[own] + offset)
@@ -107,7 +107,7 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
 
 
 @kernel
-def _retire(active, n_clusters, k):
+def retire(active, n_clusters, k):
     """Free slot ``k``: the last slot in use takes its place in the list."""
     for position in range(n_clusters):
         if active[position] == k:

@@ -11,7 +11,8 @@ import pkgutil
 from typing import TYPE_CHECKING
 
 from countless.priors.concentration import Gamma
-from countless.priors.verbs import PartitionTable, Prior, register, resolve_prior
+from countless.priors.names import register, resolve_prior
+from countless.priors.verbs import PartitionTable, Prior
 
 if TYPE_CHECKING:  # type checkers cannot follow the loop below
     from countless.priors.crp import CRP
@@ -44,5 +45,5 @@ for _found in pkgutil.iter_modules(__path__):
         for _name in _module.__all__:
             globals()[_name] = getattr(_module, _name)
             if _name not in __all__:
-                __all__.append(_name)  # noqa: PYI056
+                __all__.append(_name)
 del _found, _module, _name

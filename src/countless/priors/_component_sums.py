@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countless.priors._math import FloatArray, log_gamma_ratio
 
@@ -19,9 +20,7 @@ Terms = Callable[[FloatArray, FloatArray], FloatArray]
 LogPmf = Callable[[FloatArray], FloatArray]
 
 
-def log_component_sums(
-    n_rows: int, counts: FloatArray, gamma: float, log_pmf: LogPmf
-) -> FloatArray:
+def log_component_sums(n_rows: int, counts: FloatArray, gamma: float, log_pmf: LogPmf) -> FloatArray:
     r"""Return :math:`\log \sum_{k \ge t} k_{(t)} / (\gamma k)^{(n)} \, p(k)` for each t of `counts`.
 
     Write a term as g(k) p(k). k times the derivative of log g falls with k, so g rises to one peak and
@@ -45,18 +44,20 @@ def log_component_sums(
     return result
 
 
-def _sum_from_start(log_g: Terms, log_pmf: LogPmf, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Add terms from the first one on, for a few hundred terms: enough whenever t is far below the rows."""
+def _sum_from_start(
+    log_g: Terms, log_pmf: LogPmf, counts: FloatArray
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Add the first terms, up to a thousand: enough whenever t is far below the number of rows."""
     result, finished = np.full(counts.shape, -np.inf), np.zeros(counts.shape, dtype=bool)
     first = np.maximum(counts, 1.0)
-    for begin, end in ((0, 32), (32, 512)):
+    for begin, end in ((0, 32), (32, 256), (256, 1024)):
         rows = np.flatnonzero(~finished)
         if rows.size * (end - begin) > _MAX_ELEMENTS:
             break
-        k = first[rows, None] + np.arange(begin, end)
+        k = first[rows, None] + np.arange(begin, end, dtype=np.float64)
         g = log_g(k, counts[rows, None])
         law = log_pmf(np.append(k, k[:, -1:] + 1.0, axis=1))
-        result[rows] = np.logaddexp(result[rows], np.logaddexp.reduce(g + law[:, :-1], axis=1))
+        result[rows] = np.logaddexp(result[rows], _log_sum(g + law[:, :-1]))
         left = _log_left_over(g[:, -1], g[:, -1] - g[:, -2], law[:, -2], law[:, -1])
         finished[rows] = left < result[rows] - _LOG_CUT
     return result, finished
@@ -100,9 +101,7 @@ def _sum_humps(log_g: Terms, log_pmf: LogPmf, counts: FloatArray) -> FloatArray:
     return _sum_windows(log_term, counts, start, last, step) + np.log(step)
 
 
-def _find_peak(
-    log_term: Terms, first: FloatArray, counts: FloatArray
-) -> FloatArray:
+def _find_peak(log_term: Terms, first: FloatArray, counts: FloatArray) -> FloatArray:
     """A k near the largest term: the best of a geometric grid, then a search between its neighbours.
 
     The bounds hold for any k; a better one only makes the windows shorter.
@@ -174,7 +173,17 @@ def _sum_windows(
             offsets = np.arange(column, min(int(widest), column + _MAX_ELEMENTS), dtype=np.float64)
             k = start[rows, None] + step[rows, None] * offsets
             inside = offsets < n_terms[rows, None]
-            logs = np.where(inside, log_term(np.where(inside, k, last[rows, None]), counts[rows, None]), -np.inf)
-            result[rows] = np.logaddexp(result[rows], np.logaddexp.reduce(logs, axis=1))
+            logs = np.where(
+                inside, log_term(np.where(inside, k, last[rows, None]), counts[rows, None]), -np.inf
+            )
+            result[rows] = np.logaddexp(result[rows], _log_sum(logs))
         begin = end
     return result
+
+
+def _log_sum(logs: FloatArray) -> FloatArray:
+    """Log of the sum of exp(logs) along each row."""
+    top = logs.max(axis=1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(logs - top).sum(axis=1)) + top[:, 0])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.special import gammaln
 
-from countless.priors._math import FloatArray, IntArray, log_gamma_ratio
+from countless.priors._math import FloatArray, IntArray, log_gamma_ratio_short
 
 # What is cut off a law of counts has less mass than this.
 TAIL_MASS = 1e-13
@@ -43,29 +43,29 @@ def chain_pmf(
     -------
     array of shape (m, t_max + 1)
     """
+    # Counts run along the first axis, priors along the second: the inner loops are long either way.
     low = 1
-    law = np.ones((offset.size, 1))
+    law = np.ones((1, offset.size))
     for start in range(1, n, _BLOCK):
         steps = min(_BLOCK, n - start)
         # All the room that this block of rows can need, so that the inner loop has no bookkeeping.
-        room = min(steps, max_clusters - low - law.shape[1] + 1)
-        law = np.concatenate([law, np.zeros((offset.size, room))], axis=1)
-        counts = np.arange(low, low + law.shape[1])
-        opening = new_weights(counts)
-        sticking = offset[:, None] * counts
-        # 1 / (mass + m) is applied to the whole row at once.
-        scale = 1.0 / (mass[:, None] + np.arange(start, start + steps))
+        room = min(steps, max_clusters - low - law.shape[0] + 1)
+        law = np.concatenate([law, np.zeros((room, offset.size))])
+        counts = np.arange(low, low + law.shape[0])
+        opening = np.ascontiguousarray(new_weights(counts).T)
+        sticking = counts[:, None] * offset
+        scale = 1.0 / (mass + np.arange(start, start + steps)[:, None])
         moved, stay = np.empty_like(law), np.empty_like(law)
         for i in range(steps):
             np.multiply(law, opening, out=moved)
-            np.add(sticking, start + i, out=stay)
+            np.add(sticking, float(start + i), out=stay)
             law *= stay
-            law[:, 1:] += moved[:, :-1]
-            law *= scale[:, i : i + 1]
-        alive = np.flatnonzero(law.max(axis=0) > _DROP)
+            law[1:] += moved[:-1]
+            law *= scale[i]
+        alive = np.flatnonzero(law.max(axis=1) > _DROP)
         low += int(alive[0])
-        law = law[:, alive[0] : alive[-1] + 1]
-    return np.concatenate([np.zeros((offset.size, low)), law], axis=1)
+        law = law[alive[0] : alive[-1] + 1]
+    return np.concatenate([np.zeros((low, offset.size)), law]).T
 
 
 def log_generalised_stirling(n: int, offset: float) -> Iterator[float]:
@@ -81,7 +81,7 @@ def log_generalised_stirling(n: int, offset: float) -> Iterator[float]:
     yield float(log_r[-1])
     for t in range(2, n + 1):
         rows = np.arange(t - 1, n, dtype=np.float64)
-        ratio = log_gamma_ratio(rows + offset * (t - 1), 1.0 + offset)
+        ratio = log_gamma_ratio_short(rows + offset * (t - 1), 1.0 + offset)
         log_r = _log_cumulative_sum(log_r[:-1] - ratio)
         yield float(log_r[-1])
 
@@ -129,7 +129,7 @@ def _is_negligible(log_law: list[float]) -> bool:
         return before > -np.inf
     if last > np.log(TAIL_MASS) or last >= before:
         return False
-    return last - np.log(-np.expm1(last - before)) < np.log(TAIL_MASS) - 3.0
+    return bool(last - np.log(-np.expm1(last - before)) < np.log(TAIL_MASS) - 3.0)
 
 
 def _normalise(log_law: list[float]) -> FloatArray:
@@ -146,7 +146,7 @@ def trim(law: FloatArray) -> FloatArray:
 def seat(
     n: int, offset: float, new_weight: Callable[[int, int], float], rng: np.random.Generator
 ) -> IntArray:
-    """Seat n rows one after another: a cluster of size m weighs m + offset, a new one new_weight(rows, clusters).
+    """Seat n rows one after another; a cluster of size m weighs m + offset, a new one `new_weight`.
 
     The first row of each cluster stands for 1 + offset of its weight and each later one for 1, so that
     choosing an earlier row and copying its label costs the same however many clusters there are.

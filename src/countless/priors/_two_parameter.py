@@ -9,16 +9,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 
 from countless.priors import _counts
 from countless.priors._math import FloatArray, IntArray, log_gamma_ratio
 from countless.priors.verbs import Prior
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__: list[str] = []
 

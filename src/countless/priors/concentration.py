@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln, logsumexp
 
 from countless._random import as_generator
-from countless.priors._math import FloatArray
+from countless.priors._math import FloatArray, IntArray
 
 __all__ = ["Gamma"]
 
@@ -75,7 +76,12 @@ class Gamma:
             )
         return np.where(point > 0.0, inside, -np.inf)
 
-    def sample(self, rng: object = None) -> float:
+    def log_density_of_log(self, value: float) -> float:
+        """Log density of the log concentration, at the concentration `value`: one factor `value` more."""
+        constant = self.shape * math.log(self.rate) - math.lgamma(self.shape)
+        return constant + self.shape * math.log(value) - self.rate * value
+
+    def sample(self, rng: Any = None) -> float:
         """Draw one concentration."""
         drawn = as_generator(rng).gamma(self.shape, 1.0 / self.rate)
         # A very small shape can underflow to zero, which is no concentration.
@@ -109,7 +115,7 @@ def log_expectation(log_function: Callable[[float], float], gamma: Gamma) -> flo
 
     def log_integrand(log_value: float) -> float:
         value = math.exp(log_value)
-        return log_function(value) + float(gamma.log_density(value)) + log_value
+        return log_function(value) + gamma.log_density_of_log(value)
 
     floor = math.log(_NEGLIGIBLE)
     peak = max(mode_of_log(log_integrand, gamma), floor)
@@ -142,13 +148,15 @@ def _panel_nodes(edges: FloatArray) -> tuple[FloatArray, FloatArray]:
 def mode_of_log(log_target: Callable[[float], float], gamma: Gamma) -> float:
     """Where a log density of the *log* concentration is highest: a coarse scan, then Brent's method.
 
-    The scan makes the answer independent of where one starts; its range covers the prior mean and
-    everything between one cluster and as many clusters as rows.
+    The scan makes the answer independent of where one starts. Its range: given any partition of n rows the
+    mode is at most (shape + n) / rate, and about shape / (rate + log n) at least; n up to 1e10 is allowed for.
     """
     from scipy.optimize import minimize_scalar
 
     centre = math.log(gamma.mean)
-    grid = np.arange(min(centre, 0.0) - 40.0, max(centre, 0.0) + 40.0)
+    low = min(centre, math.log(gamma.shape), 0.0) - 10.0
+    high = math.log(gamma.shape + 1e10) - math.log(gamma.rate) + 1.0
+    grid = np.arange(low, high)
     heights = np.array([log_target(float(point)) for point in grid])
     if heights.max() == -np.inf:  # impossible whatever the concentration: no point is better than the mean
         return centre
@@ -209,9 +217,45 @@ def check_concentration(value: object, above: float = 0.0) -> float | Gamma | No
 
 def check_count(name: str, value: object, at_least: int = 1) -> int:
     """Return a whole number of at least `at_least`, or raise."""
-    if _is_number(value) and float(value) == math.floor(float(value)) and value >= at_least:  # type: ignore
-        return int(value)  # type: ignore[call-overload, no-any-return]
+    if isinstance(value, Real) and _is_number(value):
+        number = float(value)
+        if number.is_integer() and number >= at_least:
+            return int(number)
     raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
+
+
+class SizeCounts(NamedTuple):
+    """Cluster sizes in the form that probabilities need: sizes repeat, so each is looked up once."""
+
+    n_rows: int
+    n_clusters: IntArray
+    distinct: IntArray
+    repeats: IntArray
+
+    @classmethod
+    def of(cls, sizes: ArrayLike) -> SizeCounts:
+        """Check and count sizes; zeros are ignored."""
+        values = np.asarray(sizes)
+        if values.ndim != 1 or np.any(values < 0) or np.any(values != np.floor(values)):
+            raise ValueError(f"sizes must be a list of whole numbers of at least 0, got {sizes!r}")
+        present = values[values > 0].astype(np.int64)
+        distinct, repeats = np.unique(present, return_counts=True)
+        return cls(int(present.sum()), np.array([present.size], dtype=np.int64), distinct, repeats)
+
+
+def solve_for_clusters(expected: Callable[[float], float], wanted: float, what: str) -> float:
+    """Find the positive number where an increasing expected count is `wanted`: Brent's method on its log."""
+    from scipy.optimize import brentq
+
+    low, high = math.log(1e-10), math.log(1e15)
+    least, most = expected(math.exp(low)), expected(math.exp(high))
+    if not least < wanted < most:
+        raise ValueError(
+            f"n_clusters: no concentration gives {wanted:g} expected clusters among {what}; "
+            f"choose a number above {least:.4g} and below {most:.4g}"
+        )
+    root = brentq(lambda log_value: expected(math.exp(log_value)) - wanted, low, high, xtol=1e-13)
+    return math.exp(root)
 
 
 def _is_number(value: object) -> bool:

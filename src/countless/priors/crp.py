@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from countless._random import as_generator
 from countless.priors._math import FloatArray, digamma_difference
 from countless.priors._two_parameter import TwoParameterPrior
-from countless.priors.concentration import Gamma, check_concentration
-from countless.priors.verbs import _check_sizes, register
+from countless.priors.concentration import Gamma, SizeCounts, check_concentration
+from countless.priors.names import register
 
 __all__ = ["CRP"]
 
@@ -79,16 +79,16 @@ class CRP(TwoParameterPrior):
         ----------
         Escobar & West 1995, equations 13 and 14.
         """
-        counts = _check_sizes(sizes)
+        counts = SizeCounts.of(sizes)
         gamma = self.resolve(1).concentration
         if not isinstance(gamma, Gamma):
             return float(current)
         generator = as_generator(rng)
-        n, n_clusters = int(counts.sum()), counts.size
+        n = counts.n_rows
         if n == 0:
             return gamma.sample(generator)
         rate = gamma.rate - np.log(generator.beta(current + 1.0, n))
-        shape = gamma.shape + n_clusters
+        shape = gamma.shape + int(counts.n_clusters[0])
         odds = (shape - 1.0) / (n * rate)
         if generator.random() * (1.0 + odds) >= odds:
             shape -= 1.0

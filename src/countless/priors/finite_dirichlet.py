@@ -12,7 +12,7 @@ import numpy as np
 from countless.priors._math import FloatArray, log_gamma_ratio
 from countless.priors._two_parameter import TwoParameterPrior
 from countless.priors.concentration import Gamma, check_concentration, check_count
-from countless.priors.verbs import register
+from countless.priors.names import register
 
 __all__ = ["FiniteDirichlet"]
 

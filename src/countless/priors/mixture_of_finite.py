@@ -17,7 +17,8 @@ from countless.priors._component_sums import log_component_sums
 from countless.priors._math import FloatArray, IntArray, log_gamma_ratio
 from countless.priors.concentration import Gamma, _is_number, check_concentration
 from countless.priors.finite_dirichlet import FiniteDirichlet
-from countless.priors.verbs import Prior, register
+from countless.priors.names import register
+from countless.priors.verbs import Prior
 
 __all__ = ["GeometricCount", "MixtureOfFinite", "PoissonCount"]
 
@@ -107,7 +108,9 @@ class MixtureOfFinite(Prior):
     .. math::
 
         p(\text{partition}) = V_n(t) \prod_c \frac{\Gamma(n_c + \gamma)}{\Gamma(\gamma)}, \qquad
-        V_n(t) = \sum_k \frac{k (k-1) \cdots (k-t+1)}{(\gamma k)(\gamma k + 1) \cdots (\gamma k + n - 1)} p_K(k)
+        V_n(t) = \sum_k \frac{k_{(t)}}{(\gamma k)^{(n)}} p_K(k)
+
+    with :math:`x_{(m)} = x (x-1) \cdots (x-m+1)` and :math:`x^{(m)} = x (x+1) \cdots (x+m-1)`.
 
     Unlike the Chinese restaurant process it recovers a finite number of clusters as rows are added.
 
@@ -130,7 +133,7 @@ class MixtureOfFinite(Prior):
     >>> from countless.priors import GeometricCount, MixtureOfFinite
     >>> prior = MixtureOfFinite(1.0, components=GeometricCount(0.5))
     >>> round(prior.expected_clusters(1000), 2)
-    1.99
+    2.0
     """
 
     concentration: float | Gamma | None = 1.0

@@ -12,7 +12,7 @@ import numpy as np
 from countless.priors._math import FloatArray, digamma_difference, log_gamma_ratio
 from countless.priors._two_parameter import TwoParameterPrior
 from countless.priors.concentration import Gamma, _is_number, check_concentration
-from countless.priors.verbs import register
+from countless.priors.names import register
 
 __all__ = ["PitmanYor"]
 
@@ -75,7 +75,9 @@ class PitmanYor(TwoParameterPrior):
         if discount == 0.0:
             return concentration * digamma_difference(concentration, n)
         # Pitman 2006, exercise 3.2.2, written with expm1 so that a small discount does not cancel.
-        log_growth = log_gamma_ratio(concentration + n, discount) - log_gamma_ratio(concentration + 1.0, discount)
+        log_growth = log_gamma_ratio(concentration + n, discount) - log_gamma_ratio(
+            concentration + 1.0, discount
+        )
         return float(np.exp(log_growth) + concentration * np.expm1(log_growth) / discount)
 
     def stick_shapes(self, n_sticks: int) -> tuple[FloatArray, FloatArray]:

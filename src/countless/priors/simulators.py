@@ -14,8 +14,9 @@ from countless._random import as_generator
 from countless.priors._math import FloatArray, IntArray
 from countless.priors.concentration import check_count
 from countless.priors.crp import CRP
+from countless.priors.names import resolve_prior
 from countless.priors.pitman_yor import PitmanYor
-from countless.priors.verbs import Prior, resolve_prior
+from countless.priors.verbs import Prior
 
 __all__ = ["Sticks", "polya_urn", "restaurant", "stick_breaking"]
 
@@ -27,7 +28,10 @@ def polya_urn(
 ) -> list[Value]:
     r"""Draw n values from a Dirichlet process whose random measure is integrated out.
 
-    .. math:: \theta_{m+1} \mid \theta_{1:m} \sim \frac{\alpha G_0 + \sum_{i \le m} \delta_{\theta_i}}{\alpha + m}
+    .. math::
+
+        \theta_{m+1} \mid \theta_{1:m} \sim
+        \frac{\alpha G_0 + \sum_{i \le m} \delta_{\theta_i}}{\alpha + m}
 
     Each earlier value weighs 1 / (concentration + m); a fresh value from `base` weighs the concentration.
 

@@ -1,4 +1,4 @@
-"""The contract of a partition prior: what engines and users may ask, and the register of names.
+"""The contract of a partition prior: what engines and users may ask.
 
 All priors here are of Gibbs type (Gnedin & Pitman 2006, *Exchangeable Gibbs partitions and Stirling
 triangles*). A new prior is one file that defines `offset` and `_log_v` and registers its name.
@@ -10,7 +10,7 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,15 +19,17 @@ from scipy.special import gammaln
 from countless._random import as_generator
 from countless.priors import _counts
 from countless.priors._math import FloatArray, IntArray
-from countless.priors.concentration import Gamma, check_count, log_expectation, mode_of_log, slice_step
+from countless.priors.concentration import (
+    Gamma,
+    SizeCounts,
+    check_count,
+    log_expectation,
+    mode_of_log,
+    slice_step,
+    solve_for_clusters,
+)
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-__all__ = ["PartitionTable", "Prior", "register", "resolve_prior"]
-
-_REGISTRY: dict[str, type[Prior]] = {}
-PriorType = TypeVar("PriorType", bound="type[Prior]")
+__all__ = ["PartitionTable", "Prior"]
 
 
 class PartitionTable(NamedTuple):
@@ -48,34 +50,6 @@ class PartitionTable(NamedTuple):
 
     offset: float
     log_v: FloatArray
-
-
-def register(name: str) -> Callable[[PriorType], PriorType]:
-    """Class decorator that makes a prior known by a short name, e.g. ``@register("crp")``."""
-
-    def add(cls: PriorType) -> PriorType:
-        _REGISTRY[name] = cls
-        return cls
-
-    return add
-
-
-def resolve_prior(prior: str | Prior) -> Prior:
-    """Turn a name or a prior object into a prior object.
-
-    Examples
-    --------
-    >>> from countless.priors import resolve_prior
-    >>> resolve_prior("pitman-yor")
-    PitmanYor(concentration=None, discount=0.25)
-    """
-    if isinstance(prior, Prior):
-        return prior
-    if isinstance(prior, str) and prior in _REGISTRY:
-        return _REGISTRY[prior]()
-    known = ", ".join(repr(name) for name in sorted(_REGISTRY))
-    problem = f"unknown name {prior!r}" if isinstance(prior, str) else f"got {prior!r}"
-    raise ValueError(f"prior: {problem}; choose one of {known}, or pass a countless.priors object")
 
 
 class Prior(ABC):
@@ -177,7 +151,7 @@ class Prior(ABC):
         objective fall.
         """
         gamma = self.resolve(1).concentration
-        return float(gamma.log_density(value)) + math.log(value) if isinstance(gamma, Gamma) else 0.0
+        return gamma.log_density_of_log(value) if isinstance(gamma, Gamma) else 0.0
 
     def draw_concentration(self, rng: Any, current: float, sizes: ArrayLike) -> float:
         """Draw from a transition that leaves p(concentration | cluster sizes) invariant.
@@ -220,24 +194,15 @@ class Prior(ABC):
         >>> round(CRP.expecting(5, 100).expected_clusters(100), 6)
         5.0
         """
-        from scipy.optimize import brentq
-
         n = check_count("n_rows", n_rows)
-        lowest = cls(**others)._lowest_concentration()
-
-        def excess(log_distance: float) -> float:
-            prior = cls(concentration=lowest + math.exp(log_distance), **others)
-            return prior.expected_clusters(n) - n_clusters
-
-        bounds = (math.log(1e-10), math.log(1e15))
-        below, above = excess(bounds[0]), excess(bounds[1])
-        if not below < 0.0 < above:
-            raise ValueError(
-                f"n_clusters: no concentration of {cls.__name__} gives {n_clusters:g} expected clusters "
-                f"among {n} rows; choose a number above {n_clusters + below:.4g} "
-                f"and below {n_clusters + above:.4g}"
-            )
-        return cls(concentration=lowest + math.exp(brentq(excess, *bounds, xtol=1e-13)), **others)
+        make: Callable[..., Self] = cls
+        lowest = make(**others)._lowest_concentration()
+        value = solve_for_clusters(
+            lambda distance: make(concentration=lowest + distance, **others).expected_clusters(n),
+            float(n_clusters),
+            f"{n} rows under {cls.__name__}",
+        )
+        return make(concentration=lowest + value, **others)
 
     # -- answers for engines and users ----------------------------------------------------------------
 
@@ -266,8 +231,8 @@ class Prior(ABC):
 
         A learned concentration is integrated over its gamma law by quadrature in log space.
         """
-        counts = _check_sizes(sizes)
-        ready = self.resolve(int(counts.sum()))
+        counts = SizeCounts.of(sizes)
+        ready = self.resolve(counts.n_rows)
         if isinstance(ready.concentration, Gamma):
             return log_expectation(
                 lambda value: ready.with_concentration(value)._log_prob(counts), ready.concentration
@@ -331,22 +296,22 @@ class Prior(ABC):
         nodes, weights = ready.concentration.quadrature(n)
         return [ready.with_concentration(float(node)) for node in nodes], weights
 
-    def _log_prob(self, sizes: IntArray) -> float:
-        n = int(sizes.sum())
-        if n == 0:
+    def _log_prob(self, sizes: SizeCounts) -> float:
+        if sizes.n_rows == 0:
             return 0.0
         offset = self.offset
-        log_v = self._log_v(n, np.array([sizes.size], dtype=np.int64))[0]
-        # Sizes repeat, so each distinct one is looked up once.
-        distinct, repeats = np.unique(sizes, return_counts=True)
-        return float(log_v + repeats @ (gammaln(distinct + offset) - gammaln(1.0 + offset)))
+        log_v = self._log_v(sizes.n_rows, sizes.n_clusters)[0]
+        log_clusters = gammaln(sizes.distinct + offset) - math.lgamma(1.0 + offset)
+        return float(log_v + sizes.repeats @ log_clusters)
 
     def _log_posterior(self, sizes: ArrayLike) -> Callable[[float], float]:
         """Log density, up to a constant, of the log concentration given the cluster sizes."""
-        counts = _check_sizes(sizes)
+        counts = SizeCounts.of(sizes)
 
         def log_target(log_value: float) -> float:
             value = math.exp(log_value)
+            if value == 0.0:  # below the smallest double, where a gamma law of tiny shape may lead
+                return -math.inf
             return self.with_concentration(value)._log_prob(counts) + self.log_concentration_prior(value)
 
         return log_target
@@ -361,10 +326,3 @@ class Prior(ABC):
 
     def _replace(self, concentration: float | Gamma | None) -> Self:
         return dataclasses.replace(self, concentration=concentration)  # type: ignore[type-var]
-
-
-def _check_sizes(sizes: ArrayLike) -> IntArray:
-    counts = np.asarray(sizes)
-    if counts.ndim != 1 or np.any(counts < 0) or np.any(counts != np.floor(counts)):
-        raise ValueError(f"sizes must be a list of whole numbers of at least 0, got {sizes!r}")
-    return counts[counts > 0].astype(np.int64)

@@ -1,0 +1,193 @@
+"""DPMixture: a mixture whose number of clusters is inferred, behind the scikit-learn interface."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._random import as_generator
+from .._validate import as_rows
+from ..families import Family, resolve_family
+from ..inference import Inference, Problem, resolve_inference
+from ..posterior import Posterior, Predictor
+from ..priors import Prior, resolve_prior
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Draws that a predictive density is averaged over: beyond, the error is dominated by the chains' own.
+PREDICTIVE_DRAWS = 100
+
+
+class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
+    """Mixture model whose number of clusters is inferred from the data.
+
+    Parameters
+    ----------
+    family : str or family object
+        What the data of one cluster look like: ``"gaussian"`` (default), ``"diagonal-gaussian"``,
+        ``"spherical-gaussian"``, ``"gaussian-known-covariance"``, ``"multinomial"``, ``"categorical"``,
+        ``"bernoulli"``, ``"binomial"``, ``"poisson"``, ``"geometric"``, ``"exponential"``, or an object of
+        ``countless.families`` with hyperparameters of your own.
+    prior : str or prior object
+        How rows fall into groups: ``"crp"`` (default), ``"pitman-yor"``, ``"finite-dirichlet"``,
+        ``"mixture-of-finite"``, or an object of ``countless.priors``.
+    inference : str or inference object
+        How the posterior is found: ``"auto"`` (default: sampling, or MAP for large problems), ``"gibbs"``,
+        ``"map"``, or an object of ``countless.inference``.
+    random_state : None, int, Generator or RandomState
+        Seed. The same seed gives the same draws whatever the number of threads.
+    progress : bool, optional
+        Show a progress bar; default, when standard error is a terminal.
+
+    Attributes
+    ----------
+    labels_ : array of int
+        Consensus clustering: the partition of small expected variation of information to all draws, or the
+        MAP partition. Numbered by first appearance.
+    n_clusters_ : int
+    posterior_ : Posterior
+        Every draw: ``labels`` (chain, draw, row), ``n_clusters``, ``log_joint``, ``concentration``.
+    family_, prior_, inference_ : the objects in use, with every hyperparameter set.
+    concentration_ : float
+        Concentration used with ``labels_`` for predictions: its posterior mean, or mode for MAP.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import countless as cl
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(8, 1, (40, 2))])
+    >>> model = cl.DPMixture(random_state=0).fit(X)
+    >>> model.n_clusters_
+    2
+    >>> model.predict([[0.0, 0.0], [8.0, 8.0]]).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        family: str | Family = "gaussian",
+        prior: str | Prior = "crp",
+        inference: str | Inference = "auto",
+        random_state: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.family = family
+        self.prior = prior
+        self.inference = inference
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Infer the clustering of the rows of ``X``; ``y`` is ignored.
+
+        A fit that is interrupted (Ctrl-C) keeps the draws made so far, with a warning.
+        """
+        family = resolve_family(self.family)
+        prior = resolve_prior(self.prior)
+        rng = as_generator(self.random_state)
+        rows = self._rows(X, reset=True)
+        family.check(rows)
+        self.family_ = family.resolve(rows)
+        self.prior_ = prior.resolve(len(rows))
+        self.inference_ = resolve_inference(self.inference, *rows.shape)
+        problem = Problem.of(rows, self.family_, self.prior_)
+        draws = self.inference_.run(problem, rng, self.progress)
+        if draws.interrupted:
+            warnings.warn(
+                f"the fit was interrupted: {draws.labels.shape[1]} draws of each of {draws.labels.shape[0]} chains "
+                "are kept",
+                stacklevel=2,
+            )
+        self._fit_rows = rows
+        self.posterior_ = Posterior.of(draws)
+        self.labels_ = self.posterior_.consensus()
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.concentration_ = float(np.mean(draws.concentration))
+        return self
+
+    def predict(self, X: ArrayLike, new_clusters: bool = False) -> IntArray:
+        """Most probable consensus cluster of each row.
+
+        Parameters
+        ----------
+        X : array
+            New rows.
+        new_clusters : bool
+            Give -1 to a row that a cluster of its own explains better (the MAP assignment of Raykov et al.
+            2016, section 3.2).
+        """
+        rows = self._new_rows(X)
+        scores = self._predictor().log_weighted(rows, self.labels_, self.concentration_)
+        if not new_clusters:
+            return np.argmax(scores[:, :-1], axis=1)
+        best = np.argmax(scores, axis=1)
+        return np.where(best == self.n_clusters_, -1, best)
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Probability of each consensus cluster, one column each; the last column is for a new cluster."""
+        rows = self._new_rows(X)
+        scores = self._predictor().log_weighted(rows, self.labels_, self.concentration_)
+        return np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
+
+    def score_samples(self, X: ArrayLike) -> FloatArray:
+        """Log of the predictive density of each row, averaged over draws of the posterior."""
+        rows = self._new_rows(X)
+        predictor = self._predictor()
+        labels = self.posterior_.flat_labels(PREDICTIVE_DRAWS)
+        concentrations = self.posterior_.concentration.reshape(-1)
+        picked = np.linspace(0, len(concentrations) - 1, len(labels)).astype(np.int64)
+        total = np.full(len(rows), -np.inf)
+        for partition, concentration in zip(labels, concentrations[picked], strict=True):
+            scores = predictor.log_weighted(rows, partition, float(concentration))
+            total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
+        return total - np.log(len(labels))
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Mean log predictive density of the rows; ``y`` is ignored."""
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
+        """Draw rows from the posterior predictive of the consensus clustering.
+
+        Returns
+        -------
+        rows : array (n_samples, D)
+        labels : array of int
+            Consensus cluster of each row, -1 for a new one.
+        """
+        check_is_fitted(self)
+        rng = as_generator(self.random_state)
+        predictor = self._predictor()
+        weights = np.exp(predictor.log_weights(self.labels_, self.concentration_))
+        chosen = np.sort(rng.choice(len(weights), size=n_samples, p=weights / weights.sum()))
+        parts = [
+            predictor.sample_cluster(self.labels_, int(k), int(count), rng)
+            for k, count in zip(*np.unique(chosen, return_counts=True), strict=True)
+        ]
+        return np.concatenate(parts), np.where(chosen == self.n_clusters_, -1, chosen)
+
+    def _predictor(self) -> Predictor:
+        return Predictor(self._fit_rows, self.family_, self.prior_)
+
+    def _new_rows(self, X: ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        self.family_.check(rows)
+        return rows
+
+    def _rows(self, X: Any, reset: bool) -> FloatArray:
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return as_rows(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags

@@ -1,0 +1,44 @@
+"""A sampler is a list of moves: each leaves the posterior as it is, so does their sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from .state import Problem, State
+
+# Sweeps between two rebuilds of all statistics from the rows, which undo the drift of rank-one updates.
+REBUILD_EVERY = 100
+
+
+class Move(Protocol):
+    """One way to change a state in place; ``adapt``, where a move has it, is called in the warm-up only."""
+
+    name: str
+
+    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None: ...
+
+
+class Schedule:
+    """Moves done one after the other; one round of all of them is a sweep of the chain."""
+
+    def __init__(self, moves: Sequence[Move]) -> None:
+        self.moves = list(moves)
+        self._rounds = 0
+
+    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
+        """One round of all moves."""
+        for move in self.moves:
+            move.step(rng, state, problem)
+        self._rounds += 1
+        if self._rounds % REBUILD_EVERY == 0:
+            state.rebuild(problem)
+
+    def adapt(self, state: State) -> None:
+        """Let moves tune themselves to the state; for the warm-up."""
+        for move in self.moves:
+            tune = getattr(move, "adapt", None)
+            if tune is not None:
+                tune(state)

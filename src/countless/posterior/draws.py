@@ -1,0 +1,91 @@
+"""Posterior: every draw of the partition, and what can be said from them without naming clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validate import choose
+from ..inference import Draws
+from . import partitions
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# A full similarity matrix beyond this many rows would take more than 3 GB.
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Draws of the partition, one row of arrays per chain.
+
+    Attributes
+    ----------
+    labels : array (chain, draw, row)
+        Cluster of each row in each draw, numbered by first appearance.
+    n_clusters : array (chain, draw)
+    log_joint : array (chain, draw)
+        Log of p(rows, partition), with the density of a learned log concentration.
+    concentration : array (chain, draw)
+    objective : array
+        Log joint at each step of an optimiser; empty for samplers.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    >>> model.posterior_.similarity()[0, 1] > 0.5
+    True
+    """
+
+    labels: NDArray[Any]
+    n_clusters: IntArray
+    log_joint: FloatArray
+    concentration: FloatArray
+    objective: FloatArray
+
+    @classmethod
+    def of(cls, draws: Draws) -> Posterior:
+        """Wrap what an engine returned."""
+        return cls(draws.labels, draws.n_clusters, draws.log_joint, draws.concentration, draws.objective)
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws over all chains."""
+        return int(self.n_clusters.size)
+
+    def flat_labels(self, at_most: int | None = None) -> NDArray[Any]:
+        """Labels as (draw, row) over all chains, thinned evenly to ``at_most`` draws."""
+        flat = self.labels.reshape(self.n_draws, -1)
+        if at_most is None or len(flat) <= at_most:
+            return flat
+        return flat[np.linspace(0, len(flat) - 1, at_most).astype(np.int64)]
+
+    def n_clusters_pmf(self) -> dict[int, float]:
+        """Posterior probability of each number of clusters that was drawn."""
+        values, counts = np.unique(self.n_clusters, return_counts=True)
+        return {int(k): float(c) / self.n_draws for k, c in zip(values, counts, strict=True)}
+
+    def similarity(self) -> FloatArray:
+        """Probability that two rows are in the same cluster, for every pair of rows."""
+        flat = self.flat_labels()
+        if flat.shape[1] > MOST_ROWS:
+            raise ValueError(
+                f"similarity: {flat.shape[1]} rows make a matrix of {8e-9 * flat.shape[1] ** 2:.0f} GB; "
+                f"fit at most {MOST_ROWS} rows, or compare draws with countless.metrics"
+            )
+        return partitions.similarity(flat)
+
+    def consensus(self, loss: str = "vi") -> IntArray:
+        """Partition that is close to all draws: least expected loss among the draws, improved row by row.
+
+        Parameters
+        ----------
+        loss : {"vi"}
+            Variation of information.
+        """
+        return choose("loss", loss, {"vi": partitions.consensus})(self.flat_labels())

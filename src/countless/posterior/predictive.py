@@ -1,0 +1,92 @@
+"""New rows under a partition: the mixture of cluster predictives and the weight of a new cluster.
+
+Raykov et al. 2016, section 3.2: p(x | partition) = sum_k w_k p(x | rows of k) + w_new p(x), with the weights
+that the prior gives to row N + 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._jit import kernel
+from ..families import Family, localise, verbs
+from ..priors import Prior
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Predictor:
+    """Clusters of a partition of training rows, ready to score new ones.
+
+    Parameters
+    ----------
+    X : array
+        Training rows, in the user's units.
+    family, prior : resolved objects
+    """
+
+    def __init__(self, X: FloatArray, family: Family, prior: Prior) -> None:
+        units = family.units(X)
+        self._units = units
+        self._family, self._rows, _ = localise(family, X)
+        self._log_volume = 0.0 if units is None else float(np.log(units[1]).sum())
+        self._prior = prior
+        self._hyper = self._family.prepare()
+
+    def local(self, X_new: FloatArray) -> FloatArray:
+        """New rows in the units of the arithmetic."""
+        if self._units is None:
+            return X_new
+        return np.ascontiguousarray((X_new - self._units[0]) / self._units[1])
+
+    def log_weighted(self, X_new: FloatArray, labels: NDArray[Any], concentration: float) -> FloatArray:
+        """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
+        labels = np.ascontiguousarray(labels, dtype=np.int64)
+        n_clusters = int(labels.max()) + 1
+        clusters = self._family.allocate(n_clusters + 1)
+        _fill(self._hyper, *clusters, self._rows, labels)
+        out = np.empty((len(X_new), n_clusters + 1))
+        _score(self._hyper, *clusters, self.local(X_new), out)
+        return out + self.log_weights(labels, concentration) - self._log_volume
+
+    def log_weights(self, labels: IntArray, concentration: float) -> FloatArray:
+        """Log probability that row N + 1 joins each cluster, or (last) a new one."""
+        n_clusters = int(labels.max()) + 1
+        prior = self._prior.with_concentration(concentration) if self._prior.is_learned else self._prior
+        table = prior.table(len(labels) + 1, n_clusters + 1)
+        sizes = np.bincount(labels, minlength=n_clusters)
+        log_weights = np.append(
+            np.log(sizes + table.offset), table.log_v[n_clusters + 1] - table.log_v[n_clusters]
+        )
+        return log_weights - np.logaddexp.reduce(log_weights)
+
+    def sample_cluster(self, labels: NDArray[Any], k: int, n: int, rng: np.random.Generator) -> FloatArray:
+        """``n`` rows from cluster ``k``, each with parameters of its own; k = number of clusters is a new one."""
+        members = self._rows[np.asarray(labels) == k]
+        rows = np.concatenate(
+            [self._family.draw_rows(self._family.draw_parameters(rng, members), 1, rng) for _ in range(n)]
+        )
+        return rows if self._units is None else rows * self._units[1] + self._units[0]
+
+
+@kernel
+def _fill(family, statistics, cache, work, rows, labels):
+    for i in range(rows.shape[0]):
+        verbs.row_statistics(family, rows[i], work)
+        for s in range(statistics.shape[1]):
+            statistics[labels[i], s] += work[s]
+    for k in range(statistics.shape[0]):
+        verbs.refresh(family, statistics, cache, k, work)
+
+
+@kernel
+def _score(family, statistics, cache, work, rows, out):
+    for i in range(rows.shape[0]):
+        for k in range(statistics.shape[0]):
+            out[i, k] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)
+
+
