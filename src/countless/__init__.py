@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_MODULES = ("datasets", "estimators", "families", "inference", "metrics", "plots", "posterior", "priors")
-_NAMES = {"DPMixture": "estimators"}
+__all__ = [
+    "DPMixture",
+    "__version__",
+    "datasets",
+    "estimators",
+    "families",
+    "inference",
+    "metrics",
+    "plots",
+    "posterior",
+    "priors",
+]
 
-__all__ = ["__version__", *_MODULES, *_NAMES]
+_ESTIMATORS = {"DPMixture"}
 
 if TYPE_CHECKING:
     from . import datasets, estimators, families, inference, metrics, plots, posterior, priors
@@ -21,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in _ESTIMATORS:
+        return getattr(importlib.import_module(".estimators", __name__), name)
+    if name in __all__:
         return importlib.import_module(f".{name}", __name__)
-    if name in _NAMES:
-        return getattr(importlib.import_module(f".{_NAMES[name]}", __name__), name)
     raise AttributeError(f"module 'countless' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -25,7 +25,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # NaN and infinity keep their meaning: -inf is a legal log weight.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": FASTMATH,
+    "no_cfunc_wrapper": True,
+}
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -89,18 +94,21 @@ class _Implementation(caching.CompileResultCacheImpl):
     _locator_classes = (_Locator,)
 
 
-def _outside_classes(types: Iterator[Any]) -> Iterator[type]:
-    """NamedTuple classes among the argument types whose source is not part of the package."""
-    for numba_type in types:
+def _named_tuples(signature: Any) -> Iterator[type]:
+    """NamedTuple classes among the argument types of a kernel: the families that it is compiled for."""
+    for numba_type in signature:
         cls = getattr(numba_type, "instance_class", None)
         if cls is not None:
             yield cls
 
 
-def _source_of(cls: type) -> bytes:
+def _source_of(definition: Any) -> bytes:
     try:
-        return Path(inspect.getfile(cls)).read_bytes()
-    except (OSError, TypeError):  # an interactive session: such a class has no file to trust
+        return Path(inspect.getfile(definition)).read_bytes()
+    except (
+        OSError,
+        TypeError,
+    ):  # an interactive session: what has no file cannot be told from its next version
         return os.urandom(16)
 
 
@@ -111,11 +119,10 @@ class _KernelCache(caching.FunctionCache):
 
     def _index_key(self, sig: Any, codegen: Any) -> str:
         digest = hashlib.sha256(repr((str(sig), codegen.magic_tuple())).encode())
-        digest.update(self._py_func.__code__.co_code)
-        for cls in _outside_classes(iter(sig)):
-            digest.update(f"{cls.__module__}.{cls.__qualname__}".encode())
-            if not cls.__module__.startswith("countless."):
-                digest.update(_source_of(cls))
+        for source in (self._py_func, *_named_tuples(sig)):
+            digest.update(f"{source.__module__}.{source.__qualname__}".encode())
+            if not source.__module__.startswith("countless."):
+                digest.update(_source_of(source))
         return digest.hexdigest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

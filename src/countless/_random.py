@@ -27,12 +27,10 @@ def as_generator(random_state: Any = None) -> np.random.Generator:
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
-    if (
-        random_state is None
-        or isinstance(random_state, np.random.SeedSequence)
-        or (isinstance(random_state, numbers.Integral) and random_state >= 0)
-    ):
+    if random_state is None or isinstance(random_state, np.random.SeedSequence):
         return np.random.default_rng(random_state)
+    if isinstance(random_state, numbers.Integral) and int(random_state) >= 0:
+        return np.random.default_rng(int(random_state))
     raise ValueError(
         f"random_state must be None, a non-negative int, a Generator or a RandomState, got {random_state!r}"
     )

@@ -53,7 +53,7 @@ def digamma(x):
 
 @kernel
 def draw_from_logs(rng, log_weights, n):
-    """Index drawn with probability proportional to exp(log_weights[:n]); the weights are overwritten."""
+    """Index drawn with probability proportional to exp(log_weights[:n]), one of them finite; they are overwritten."""
     largest = log_weights[0]
     for k in range(1, n):
         if log_weights[k] > largest:
@@ -69,6 +69,28 @@ def draw_from_logs(rng, log_weights, n):
         if threshold < log_weights[k]:
             return k
     return n - 1
+
+
+@kernel
+def log_gamma_draw(rng, shape):
+    """log of a gamma draw; below one by Gamma(shape + 1) U^(1 / shape), which never rounds to zero in logs."""
+    if shape >= 1.0:
+        return math.log(rng.standard_gamma(shape))
+    return math.log(rng.standard_gamma(shape + 1.0)) + math.log(1.0 - rng.random()) / shape
+
+
+@kernel
+def normalise_logs(values, k, start, stop):
+    """Turn logarithms ``values[k, start:stop]`` into probabilities; a floor keeps their own logarithms finite."""
+    largest = -math.inf
+    for s in range(start, stop):
+        largest = max(largest, values[k, s])
+    total = 0.0
+    for s in range(start, stop):
+        values[k, s] = max(math.exp(values[k, s] - largest), 1e-300)
+        total += values[k, s]
+    for s in range(start, stop):
+        values[k, s] /= total
 
 
 @kernel

@@ -120,9 +120,7 @@ def _examples() -> dict[str, list[Case]]:
             case("categorical-1", families["categorical"]([[0.7, 1.6, 0.4]], n_levels=[3]), codes[:, 1:2]),
             case(
                 "categorical-3",
-                families["categorical"](
-                    [[0.7, 1.6], [1.0, 2.0, 0.5], [0.3, 0.6, 0.9, 1.2, 1.5]], n_levels=[2, 3, 5]
-                ),
+                families["categorical"]([[0.7, 1.6], [1.0, 2.0, 0.5], [0.3, 0.6, 0.9, 1.2, 1.5]], n_levels=[2, 3, 5]),
                 codes,
             ),
         ],

@@ -194,9 +194,7 @@ def _poisson_column(family: Any, rows: FloatArray, j: int) -> Any:
 
 
 def _geometric_column(family: Any, rows: FloatArray, j: int) -> Any:
-    return BetaGeometric(
-        _per_column(family.a, rows)[j] + len(rows), _per_column(family.b, rows)[j] + rows[:, j].sum()
-    )
+    return BetaGeometric(_per_column(family.a, rows)[j] + len(rows), _per_column(family.b, rows)[j] + rows[:, j].sum())
 
 
 def _exponential_column(family: Any, rows: FloatArray, j: int) -> Any:
@@ -205,9 +203,7 @@ def _exponential_column(family: Any, rows: FloatArray, j: int) -> Any:
 
 
 def _categorical_column(family: Any, rows: FloatArray, j: int) -> Any:
-    alpha = np.asarray(family.concentration[j]) + [
-        np.sum(rows[:, j] == level) for level in range(family.n_levels[j])
-    ]
+    alpha = np.asarray(family.concentration[j]) + [np.sum(rows[:, j] == level) for level in range(family.n_levels[j])]
     return stats.rv_discrete(values=(np.arange(len(alpha)), alpha / alpha.sum()))
 
 

@@ -118,9 +118,7 @@ def test_divergence_where_the_covariance_is_free(name):
         assert verbs.divergence(hyper, row, centre) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize(
-    "name", ["poisson", "geometric", "binomial", "multinomial", "bernoulli", "categorical"]
-)
+@pytest.mark.parametrize("name", ["poisson", "geometric", "binomial", "multinomial", "bernoulli", "categorical"])
 def test_a_cluster_of_zeros_is_far_from_a_count_but_not_infinitely(name):
     """A cluster that never saw a count is a bad home for it, yet divergences must stay numbers."""
     options = {"trials": 2} if name == "binomial" else {"n_levels": 2} if name == "categorical" else {}

@@ -128,9 +128,7 @@ BAD_HYPERPARAMETERS = [
 
 def _names(entries: list) -> list:
     return [
-        pytest.param(
-            *entry, id="-".join([entry[0], *(f"{k}={v}".replace("\n", "") for k, v in entry[1].items())])
-        )
+        pytest.param(*entry, id="-".join([entry[0], *(f"{k}={v}".replace("\n", "") for k, v in entry[1].items())]))
         for entry in entries
     ]
 

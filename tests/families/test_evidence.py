@@ -38,9 +38,7 @@ def test_predictive_agrees_with_scipy(case):
     for n in (1, 3, len(case.rows)):
         rows = case.rows[:n]
         expected = [predictive(case.resolved(), rows, row) for row in case.new]
-        np.testing.assert_allclose(
-            case.family.log_predictive(case.new, rows), expected, rtol=1e-9, atol=1e-13
-        )
+        np.testing.assert_allclose(case.family.log_predictive(case.new, rows), expected, rtol=1e-9, atol=1e-13)
 
 
 @every(WITH_ORACLE)
@@ -116,9 +114,7 @@ def _supports() -> list:
     }.items():
         found.append(pytest.param(EXAMPLES[name][-1], np.array(list(rows), dtype=float), 1e-12, id=name))
     whole = [row for row in itertools.product(range(7), repeat=4) if sum(row) == 6]
-    found.append(
-        pytest.param(EXAMPLES["multinomial"][1], np.array(whole, dtype=float), 1e-12, id="multinomial")
-    )
+    found.append(pytest.param(EXAMPLES["multinomial"][1], np.array(whole, dtype=float), 1e-12, id="multinomial"))
     tail = np.arange(400.0)[:, None]
     found.append(pytest.param(EXAMPLES["poisson"][0], tail, 1e-12, id="poisson"))
     # The tail of the beta-geometric falls like x^-(a + n), here x^-11.
@@ -139,12 +135,9 @@ def test_probabilities_of_the_whole_support_sum_to_one(case, support, tolerance)
 def test_columns_are_independent(name):
     """Evidence of several columns is the sum over columns of the one-column family."""
     case = EXAMPLES[name][-1]
-    d = case.rows.shape[1]
+    fields = vars(case.resolved())
     total = 0.0
-    for j in range(d):
-        one = {
-            field: [value[j]] if np.ndim(value) or isinstance(value, (list, tuple)) else value
-            for field, value in vars(case.resolved()).items()
-        }
-        total += type(case.family)(**one).log_marginal(case.rows[:, [j]])
+    for j in range(case.rows.shape[1]):
+        one = type(case.family)(**{field: [values[j]] for field, values in fields.items()})
+        total += one.log_marginal(case.rows[:, [j]])
     assert case.family.log_marginal(case.rows) == pytest.approx(total, rel=1e-12)

@@ -80,13 +80,9 @@ def test_expected_log_likelihood_is_the_inner_product(case):
     expected = np.full(width, np.nan)
     verbs.expected_natural(hyper, clusters.statistics, clusters.cache, 0, expected)
     for row, statistics in zip(case.new, statistics_of(hyper, case.new, width), strict=True):
-        value = verbs.expected_log_likelihood(
-            hyper, clusters.statistics, clusters.cache, 0, row, clusters.work
-        )
+        value = verbs.expected_log_likelihood(hyper, clusters.statistics, clusters.cache, 0, row, clusters.work)
         assert value == pytest.approx(statistics @ expected, rel=1e-10)
-        assert value <= verbs.log_predictive(
-            hyper, clusters.statistics, clusters.cache, 0, row, clusters.work
-        )
+        assert value <= verbs.log_predictive(hyper, clusters.statistics, clusters.cache, 0, row, clusters.work)
 
 
 @every()

@@ -106,8 +106,7 @@ def test_two_column_gaussian_evidence_by_quadrature(n):
     scatter = np.asarray(family.scale) + (rows - family.mean).T @ (rows - family.mean)
     centre = scatter[0, 1] / scatter[0, 0]
     (a, da), (t, dt), (c, dc) = (
-        np.linspace(low, high, size, retstep=True)
-        for low, high, size in ((-3, 10, 110), (-13, 13, 80), (-3, 11, 110))
+        np.linspace(low, high, size, retstep=True) for low, high, size in ((-3, 10, 110), (-13, 13, 80), (-3, 11, 110))
     )
     a, t, c = (axis.ravel() for axis in np.meshgrid(a, t, c, indexing="ij"))
     slope = centre + np.exp(c) * t / np.sqrt(scatter[0, 0])

@@ -55,9 +55,7 @@ def test_resolve_twice_is_resolve_once(case):
             assert all(np.array_equal(x, y) for x, y in zip(value, other, strict=True))
         else:
             np.testing.assert_array_equal(value, other)
-    assert once.log_marginal(case.rows) == pytest.approx(
-        type(case.family)().log_marginal(case.rows), rel=1e-12
-    )
+    assert once.log_marginal(case.rows) == pytest.approx(type(case.family)().log_marginal(case.rows), rel=1e-12)
 
 
 @every()
@@ -159,7 +157,5 @@ def test_gaussian_default_scale_fills_a_fifth_of_the_volume():
     """The expected covariance has a determinant of 1/25 of the data's: a fifth of the volume."""
     rows = np.random.default_rng(1).standard_normal((20_000, 3)) @ np.diag([1.0, 5.0, 0.2])
     family = FAMILIES["gaussian"]().resolve(rows)
-    ratio = np.linalg.det(family.scale / (family.dof - 4)) / np.linalg.det(
-        np.cov(rows, rowvar=False, bias=True)
-    )
+    ratio = np.linalg.det(family.scale / (family.dof - 4)) / np.linalg.det(np.cov(rows, rowvar=False, bias=True))
     assert ratio == pytest.approx(1 / 25, rel=1e-3)

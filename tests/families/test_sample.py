@@ -12,7 +12,7 @@ from .cases import CASES, EXAMPLES, every
 from .oracles import ORACLES
 
 WITH_ORACLE = [case for case in CASES if type(case.family).__name__ in ORACLES]
-N_CALLS = 1000
+N_CALLS = 800
 # With about a hundred such checks, a right sampler fails one of them once in ten thousand choices of seeds.
 SIGNIFICANCE = 1e-6
 

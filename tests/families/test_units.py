@@ -94,9 +94,7 @@ def test_predictive_follows_a_change_of_units(case):
     family = case.resolved()
     moved = MOVES[type(family).__name__](family, shift, scale)
     expected = family.log_predictive(new, rows) - np.log(scale).sum()
-    np.testing.assert_allclose(
-        moved.log_predictive((new + shift) * scale, (rows + shift) * scale), expected, rtol=1e-7
-    )
+    np.testing.assert_allclose(moved.log_predictive((new + shift) * scale, (rows + shift) * scale), expected, rtol=1e-7)
 
 
 @every(WITH_UNITS)
@@ -134,9 +132,7 @@ def test_a_constant_column_is_recognised_whatever_the_number_of_rows(n_rows):
     assert family.scale[0] == pytest.approx(1 / 5)
 
 
-@pytest.mark.parametrize(
-    "name", ["gaussian", "diagonal-gaussian", "gaussian-known-covariance", "spherical-gaussian"]
-)
+@pytest.mark.parametrize("name", ["gaussian", "diagonal-gaussian", "gaussian-known-covariance", "spherical-gaussian"])
 def test_samples_of_far_data_are_as_wide_as_the_data(name):
     """Posterior samples given rows around 1e8 with a spread of 0.001 have that spread."""
     rng = np.random.default_rng(0)

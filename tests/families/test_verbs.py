@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from countless.families import verbs
+from countless.families import FAMILIES, verbs
 
 from .cases import CASES, every, filled, statistics_of
 from .drivers import churn, draw_many, expect, in_python, interrogate, leave_one_out
@@ -77,11 +77,28 @@ def test_predictive_without_a_member(case, n):
     out = np.empty((n, 3))
     leave_one_out(hyper, *clusters, 0, rows, out)
     expected = [
-        case.family.log_predictive(rows[i : i + 1], np.delete(rows, i, axis=0) if n > 1 else None)[0]
-        for i in range(n)
+        case.family.log_predictive(rows[i : i + 1], np.delete(rows, i, axis=0) if n > 1 else None)[0] for i in range(n)
     ]
     for way in out.T:
         np.testing.assert_allclose(way, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "diagonal-gaussian"])
+@pytest.mark.parametrize("distance", [1e3, 1e6, 1e9, 1e12])
+@pytest.mark.parametrize("n", [1, 3])
+def test_predictive_without_a_member_that_is_far_out(name, distance, n):
+    """A row that makes up nearly all of the scatter of its cluster leaves the right number behind."""
+    family = FAMILIES[name](mean=[0.0, 0.0], mean_strength=0.01, scale=[1.0, 2.0], dof=4.0)
+    rows = np.array([[distance, -distance], [0.5, 0.1], [-0.3, 0.2]])[:n]
+    family = family.resolve(rows)
+    hyper, clusters = filled(family, rows)
+    value = verbs.log_predictive_without(hyper, clusters.statistics, clusters.cache, 0, rows[0], clusters.work)
+    hyper, others = filled(family, rows[1:])
+    expected = verbs.log_predictive(hyper, others.statistics, others.cache, 0, rows[0], others.work)
+    assert np.isfinite(value)
+    # The scatter of the others was added to distance^2 and is known up to its rounding.
+    lost = distance**2 * 1e-15 if n > 1 else 0.0
+    assert value == pytest.approx(expected, rel=max(1e-9, min(lost, 0.5)))
 
 
 @every()

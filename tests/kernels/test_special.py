@@ -169,9 +169,7 @@ def test_factorise(d):
     assert _only_the_factor_was_written(array, d)
 
 
-@pytest.mark.parametrize(
-    "matrix", [[[0.0]], [[-1.0]], [[1.0, 2.0], [2.0, 1.0]], [[np.nan]], [[1.0, 1.0], [1.0, 1.0]]]
-)
+@pytest.mark.parametrize("matrix", [[[0.0]], [[-1.0]], [[1.0, 2.0], [2.0, 1.0]], [[np.nan]], [[1.0, 1.0], [1.0, 1.0]]])
 def test_factorise_says_where_a_matrix_is_not_positive(matrix):
     matrix = np.array(matrix)
     assert not tools.factorise(_place(matrix), K, AT, len(matrix))
@@ -227,9 +225,7 @@ def test_solve_transposed(d):
     vector = np.random.default_rng(9).standard_normal(d)
     solved = vector.copy()
     tools.solve_transposed(_factorised(matrix), K, AT, d, solved)
-    np.testing.assert_allclose(
-        solved, np.linalg.solve(np.linalg.cholesky(matrix).T, vector), rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose(solved, np.linalg.solve(np.linalg.cholesky(matrix).T, vector), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("d", [*SIZES, 60])
@@ -238,6 +234,4 @@ def test_log_determinant(d, size):
     """Products that would leave the range of doubles are taken in parts."""
     matrix = size * _positive(d)
     expected = np.linalg.slogdet(matrix)[1]
-    assert tools.log_determinant(_factorised(matrix), K, AT, d) == pytest.approx(
-        expected, rel=1e-12, abs=1e-11
-    )
+    assert tools.log_determinant(_factorised(matrix), K, AT, d) == pytest.approx(expected, rel=1e-12, abs=1e-11)

@@ -201,10 +201,7 @@ def test_any_hashable_is_a_label():
     assert cm.contingency([1, 1, "1", "1"], y).tolist() == expected
     assert cm.contingency([None, None, "a", "a"], y).tolist() == expected
     assert cm.contingency((label for label in "xxyy"), y).tolist() == expected
-    assert (
-        cm.contingency(np.array(["b", "b", "c", "c"]), np.array([False, True, True, True])).tolist()
-        == expected
-    )
+    assert cm.contingency(np.array(["b", "b", "c", "c"]), np.array([False, True, True, True])).tolist() == expected
     # Sets are only partly ordered: sorting them must not tear equal labels apart.
     sets = [frozenset([i % 3]) for i in range(12)]
     assert cm.rand_index(sets, [i % 3 for i in range(12)]) == 1.0

@@ -25,10 +25,7 @@ def exact_moments(prior: Prior) -> tuple[float, float]:
     """Mean and deviation of the log concentration given SIZES, on a dense grid."""
     grid = np.linspace(-14.0, 6.0, 801)
     logs = np.array(
-        [
-            prior.with_concentration(c).log_prob_sizes(SIZES) + prior.log_concentration_prior(c)
-            for c in np.exp(grid)
-        ]
+        [prior.with_concentration(c).log_prob_sizes(SIZES) + prior.log_concentration_prior(c) for c in np.exp(grid)]
     )
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()

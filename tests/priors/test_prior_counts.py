@@ -84,9 +84,7 @@ def test_closed_forms_where_a_difference_would_cancel():
     crp = CRP(2.0).expected_clusters(1000)
     assert PitmanYor(2.0, 1e-9).expected_clusters(1000) == pytest.approx(crp, rel=1e-7)
     assert FiniteDirichlet(10**9, 2.0).expected_clusters(1000) == pytest.approx(crp, rel=1e-7)
-    assert MixtureOfFinite(1.0, GeometricCount(0.001)).expected_clusters(10**6) == pytest.approx(
-        999.0, rel=0.02
-    )
+    assert MixtureOfFinite(1.0, GeometricCount(0.001)).expected_clusters(10**6) == pytest.approx(999.0, rel=0.02)
 
 
 # -- expecting --------------------------------------------------------------------------------------------
@@ -109,9 +107,7 @@ def test_expecting_round_trip(cls, others, wanted):
 
 
 def test_expecting_says_what_is_possible():
-    with pytest.raises(
-        ValueError, match=r"no concentration gives 12 expected .* FiniteDirichlet; .* below 10"
-    ):
+    with pytest.raises(ValueError, match=r"no concentration gives 12 expected .* FiniteDirichlet; .* below 10"):
         FiniteDirichlet.expecting(12, 1000)
     with pytest.raises(ValueError, match=r"gives 0\.5 expected clusters among 10 rows under CRP"):
         CRP.expecting(0.5, 10)

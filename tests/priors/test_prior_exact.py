@@ -133,9 +133,7 @@ def test_v_against_rational_arithmetic(n, t, gamma):
     assert found == pytest.approx(math.log(expected.numerator) - math.log(expected.denominator), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "law", [GeometricCount(0.1), GeometricCount(0.01), PoissonCount(9.0), PoissonCount(300.0)]
-)
+@pytest.mark.parametrize("law", [GeometricCount(0.1), GeometricCount(0.01), PoissonCount(9.0), PoissonCount(300.0)])
 @pytest.mark.parametrize("n", [3, 50, 1000])
 def test_thinned_sums_equal_full_sums(law, n):
     counts = np.unique(np.linspace(1, n + 1, 12).astype(int)).astype(float)
@@ -143,15 +141,11 @@ def test_thinned_sums_equal_full_sums(law, n):
     for gamma in (0.2, 1.0, 5.0):
         full = [
             np.logaddexp.reduce(
-                log_gamma_ratio(k[k >= t] - t + 1, t)
-                - log_gamma_ratio(gamma * k[k >= t], n)
-                + law.log_pmf(k[k >= t])
+                log_gamma_ratio(k[k >= t] - t + 1, t) - log_gamma_ratio(gamma * k[k >= t], n) + law.log_pmf(k[k >= t])
             )
             for t in counts
         ]
-        np.testing.assert_allclose(
-            log_component_sums(n, counts, gamma, law.log_pmf), full, rtol=0, atol=1e-10
-        )
+        np.testing.assert_allclose(log_component_sums(n, counts, gamma, law.log_pmf), full, rtol=0, atol=1e-10)
 
 
 def test_v_recursion_holds_for_a_million_rows():
@@ -169,9 +163,7 @@ def test_long_table_satisfies_the_recursion_everywhere():
     prior = MixtureOfFinite(gamma)
     t = np.arange(0, n + 1)
     now, after = prior.table(n, n).log_v, prior.table(n + 1, n + 1).log_v
-    np.testing.assert_allclose(
-        now[t], np.logaddexp(np.log(n + gamma * t) + after[t], after[t + 1]), atol=2e-10
-    )
+    np.testing.assert_allclose(now[t], np.logaddexp(np.log(n + gamma * t) + after[t], after[t + 1]), atol=2e-10)
 
 
 # -- gamma ratios -----------------------------------------------------------------------------------------
@@ -189,12 +181,8 @@ def test_gamma_ratio_is_a_rising_factorial(x):
 @pytest.mark.parametrize("shift", [0.01, 0.75, 1.0, 1.6])
 def test_short_and_small_shifts(shift):
     x = np.arange(0.3, 200.0)
-    np.testing.assert_allclose(
-        log_gamma_ratio(x, shift), gammaln(x + shift) - gammaln(x), rtol=1e-11, atol=1e-12
-    )
-    np.testing.assert_allclose(
-        log_gamma_ratio_short(x, shift), log_gamma_ratio(x, shift), rtol=1e-13, atol=1e-14
-    )
+    np.testing.assert_allclose(log_gamma_ratio(x, shift), gammaln(x + shift) - gammaln(x), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(log_gamma_ratio_short(x, shift), log_gamma_ratio(x, shift), rtol=1e-13, atol=1e-14)
     one_by_one = [float(log_gamma_ratio(float(point), shift)) for point in x]
     np.testing.assert_allclose(one_by_one, log_gamma_ratio(x, shift), rtol=1e-13, atol=1e-14)
     # The derivative at a vanishing shift is the digamma function, which a plain difference would lose.

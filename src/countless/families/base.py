@@ -52,6 +52,13 @@ class Family(ABC):
     verbs of its hyperparameter type (see ``countless.families.verbs``).
     """
 
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(_same(value, getattr(other, name)) for name, value in vars(self).items())
+
+    __hash__ = None  # type: ignore[assignment]
+
     # --- what a family defines -----------------------------------------------------------------------------
 
     @abstractmethod
@@ -70,7 +77,7 @@ class Family(ABC):
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` rows from one cluster with these parameters (one row of the parameter array)."""
 
-    def check(self, X: FloatArray) -> None:
+    def check(self, X: FloatArray) -> None:  # noqa: B027 - most real-valued families take any row
         """Raise ValueError, in one sentence, where rows cannot come from this family."""
 
     def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -118,14 +125,17 @@ class Family(ABC):
     def log_predictive(self, X_new: ArrayLike, X: ArrayLike | None = None) -> FloatArray:
         """Log predictive density of each row of ``X_new`` given the rows of ``X`` as one cluster.
 
-        Without ``X`` this is the prior predictive, and every hyperparameter must have been given.
+        Without ``X`` this is the prior predictive. Hyperparameters left open are set from ``X``, or from
+        ``X_new`` where there is no ``X``.
         """
         new = as_rows(X_new, name="X_new")
         given = new[:0] if X is None else as_rows(X)
-        self.check(new)
+        if new.shape[1] != given.shape[1]:
+            raise ValueError(f"X_new has {new.shape[1]} columns, but X has {given.shape[1]}")
         self.check(given)
         everything = np.concatenate([given, new])
         family = self.resolve(given if len(given) else new)
+        family.check(new)
         units = family.units(everything)
         family, everything, _ = localise(family, everything)
         clusters = family.allocate(1)
@@ -144,7 +154,11 @@ class Family(ABC):
             given = as_rows(X)
             self.check(given)
             family = self.resolve(given)
-        return family.draw_rows(family.draw_parameters(rng, given), n, rng)
+        units = None if given is None else family.units(given)
+        if given is None or units is None:
+            return family.draw_rows(family.draw_parameters(rng, given), n, rng)
+        local, rows, _ = localise(family, given)
+        return local.draw_rows(local.draw_parameters(rng, rows), n, rng) * units[1] + units[0]
 
     def draw_parameters(self, rng: Any = None, X: FloatArray | None = None) -> FloatArray:
         """One draw of the parameters of a cluster that holds the rows ``X``; the family is resolved."""
@@ -152,9 +166,7 @@ class Family(ABC):
         if X is not None:
             _absorb(self.prepare(), *clusters, X)
         parameters = np.zeros((1, self.layout().parameters))
-        verbs.draw_parameters(
-            self.prepare(), clusters.statistics, clusters.cache, 0, as_generator(rng), parameters
-        )
+        verbs.draw_parameters(self.prepare(), clusters.statistics, clusters.cache, 0, as_generator(rng), parameters)
         return parameters[0]
 
     def _no_rows(self) -> FloatArray:
@@ -164,6 +176,14 @@ class Family(ABC):
 
     def _with(self, **changes: Any) -> Self:
         return replace(self, **changes)  # type: ignore[type-var]
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return one is not None and other is not None and np.array_equal(one, other)
+    return bool(one == other)
 
 
 def localise(family: Family, rows: FloatArray) -> tuple[Family, FloatArray, float]:
@@ -193,9 +213,25 @@ def resolve_family(family: str | Family) -> Family:
     return choose("family", family, FAMILIES, "a countless.families object")()
 
 
+def as_numbers(name: str, value: Any) -> FloatArray:
+    """A hyperparameter as an array of floats, or a sentence that names it."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold numbers, got {value!r}") from None
+
+
+def one_number(name: str, value: Any, above: float, hint: str = "") -> float:
+    """A single finite number above a bound."""
+    array = as_numbers(name, value)
+    if array.ndim or not above < array < np.inf:
+        raise ValueError(f"{name} must be one finite number above {above:g}{hint}, got {value!r}")
+    return float(array)
+
+
 def per_column(name: str, value: Any, n_columns: int, positive: bool = True) -> FloatArray:
     """A hyperparameter as one number per column."""
-    array = np.asarray(value, dtype=np.float64)
+    array = as_numbers(name, value)
     if array.ndim > 1 or (array.ndim == 1 and len(array) not in (1, n_columns)):
         raise ValueError(
             f"{name} must be a number or one number for each of the {n_columns} columns, got shape {array.shape}"
@@ -209,8 +245,11 @@ def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and variance of each column; a constant column, or a single row, has variance one."""
     if len(X) == 0:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
-    mean = X.mean(axis=0)
-    variance = X.var(axis=0)
+    # About the first row: the mean of a constant column is then exact, however many rows there are.
+    gap = X - X[0]
+    shift = gap.mean(axis=0)
+    mean = X[0] + shift
+    variance = ((gap - shift) ** 2).mean(axis=0)
     # Rounding leaves a constant column of large numbers with a tiny variance.
     resolution = (np.abs(X).max(axis=0) * 1e-15) ** 2
     variance[variance <= resolution] = 1.0
@@ -221,8 +260,8 @@ def require_counts(X: FloatArray, family: str) -> None:
     """Raise unless every cell is a whole number of at least zero."""
     if len(X) and np.any(X < 0):
         raise ValueError(f"X: {family} needs counts of at least 0, got {X.min():g}")
-    if np.any(X != np.floor(X)):
-        raise ValueError(f"X: {family} needs whole numbers, got {X[X != np.floor(X)][0]:g}")
+    if np.any(np.floor(X) != X):
+        raise ValueError(f"X: {family} needs whole numbers, got {X[np.floor(X) != X][0]:g}")
 
 
 @kernel

@@ -18,7 +18,7 @@ from .categorical import Categorical, DirichletColumns
 
 
 @register("bernoulli")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bernoulli(Family):
     """Independent binary columns; beta priors.
 

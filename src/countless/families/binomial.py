@@ -1,6 +1,6 @@
 """Columns of successes out of a known number of trials, with beta priors (Raykov et al. 2016, app. B).
 
-    p_j ~ Beta(a_j, b_j),  x_j | p_j ~ Binomial(trials_j, p_j);  predictive: beta-binomial
+p_j ~ Beta(a_j, b_j),  x_j | p_j ~ Binomial(trials_j, p_j);  predictive: beta-binomial
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._jit import kernel
-from .._special import digamma, log_rising
+from .._special import digamma, log_gamma_draw, log_rising
 from . import verbs
 from .base import Family, FloatArray, Layout, per_column, register, require_counts
 from .verbs import implements
@@ -26,7 +26,7 @@ class BetaColumns(NamedTuple):
 
 
 @register("binomial")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Binomial(Family):
     """Independent columns of successes in ``trials`` attempts; beta priors.
 
@@ -74,9 +74,7 @@ class Binomial(Family):
                 raise ValueError(f"X: column {j} counts successes in {limit:g} trials, got {X[i, j]:g}")
 
     def prepare(self) -> BetaColumns:
-        return BetaColumns(
-            *(np.ascontiguousarray(field, dtype=np.float64) for field in (self.trials, self.a, self.b))
-        )
+        return BetaColumns(*(np.ascontiguousarray(field, dtype=np.float64) for field in (self.trials, self.a, self.b)))
 
     def layout(self) -> Layout:
         d = np.size(np.asarray(self.trials))
@@ -138,21 +136,17 @@ def _log_marginal(family, statistics, cache, k):
     d = family.a.size
     value = statistics[k, 1 + d]
     for j in range(d):
-        value += _log_column(
-            family.a[j], family.b[j], statistics[k, 0] * family.trials[j], statistics[k, 1 + j]
-        )
+        value += _log_column(family.a[j], family.b[j], statistics[k, 0] * family.trials[j], statistics[k, 1 + j])
     return value
 
 
 @implements(verbs.draw_parameters, BetaColumns)
 def _draw_parameters(family, statistics, cache, k, rng, parameters):
     for j in range(family.a.size):
-        success = rng.standard_gamma(family.a[j] + statistics[k, 1 + j])
-        failure = rng.standard_gamma(
-            family.b[j] + statistics[k, 0] * family.trials[j] - statistics[k, 1 + j]
-        )
+        success = log_gamma_draw(rng, family.a[j] + statistics[k, 1 + j])
+        failure = log_gamma_draw(rng, family.b[j] + statistics[k, 0] * family.trials[j] - statistics[k, 1 + j])
         # Kept off 0 and 1, where a logarithm would be infinite.
-        parameters[k, j] = min(max(success / (success + failure), 1e-300), 1.0 - 1e-16)
+        parameters[k, j] = min(max(1.0 / (1.0 + math.exp(min(failure - success, 700.0))), 1e-300), 1.0 - 1e-16)
 
 
 @implements(verbs.natural, BetaColumns)

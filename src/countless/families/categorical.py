@@ -8,17 +8,17 @@ A row is predicted by (concentration_jl + count_jl) / (sum_l concentration_jl + 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from .._jit import kernel
-from .._special import digamma, log_rising
+from .._special import digamma, log_gamma_draw, log_rising, normalise_logs
 from . import verbs
-from .base import Family, FloatArray, Layout, register, require_counts
+from .base import Family, FloatArray, Layout, as_numbers, register, require_counts
 from .verbs import implements
 
 
@@ -31,7 +31,7 @@ class DirichletColumns(NamedTuple):
 
 
 @register("categorical")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Categorical(Family):
     """Independent categorical columns; Dirichlet priors.
 
@@ -53,18 +53,18 @@ class Categorical(Family):
     -3.401197
     """
 
-    concentration: float | Sequence[ArrayLike] | None = None
-    n_levels: int | Sequence[int] | None = None
+    concentration: Any = None
+    n_levels: Any = None
 
     def resolve(self, X: FloatArray) -> Self:
         levels = self._levels(X)
         given = self.concentration
-        columns = [given] * len(levels) if given is None or np.ndim(given) == 0 else list(given)  # type: ignore[arg-type]
+        columns = list(given) if _one_each(given) else [given] * len(levels)
         if len(columns) != len(levels):
             raise ValueError(f"concentration must have one entry for each of the {len(levels)} columns")
         return self._with(
             concentration=tuple(
-                _pseudo_counts(c, int(n), X[:, j]) for j, (c, n) in enumerate(zip(columns, levels, strict=True))
+                _pseudo_counts(c, int(n), X[:, j], j) for j, (c, n) in enumerate(zip(columns, levels, strict=True))
             ),
             n_levels=tuple(int(n) for n in levels),
         )
@@ -72,7 +72,11 @@ class Categorical(Family):
     def _levels(self, X: FloatArray) -> NDArray[np.int64]:
         d = X.shape[1]
         if self.n_levels is None:
-            return np.maximum(X.max(axis=0, initial=0).astype(np.int64) + 1, 1)
+            seen = np.maximum(X.max(axis=0, initial=0).astype(np.int64) + 1, 1)
+            if not _one_each(self.concentration):
+                return seen
+            told = [np.size(c) if np.ndim(c) == 1 else 0 for c in self.concentration]
+            return np.where(told, told, seen) if len(told) == d else seen
         levels = np.asarray(self.n_levels)
         if levels.ndim > 1 or levels.dtype.kind not in "iu" or np.any(levels < 1) or levels.size not in (1, d):
             raise ValueError(f"n_levels must be a whole number for each of the {d} columns, got {self.n_levels!r}")
@@ -105,21 +109,31 @@ class Categorical(Family):
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         first = self.prepare().first
         rows = np.empty((n, len(first) - 1))
-        for j, (start, stop) in enumerate(zip(first[:-1], first[1:], strict=True)):
+        for j, (start, stop) in enumerate(pairwise(first)):
             p = parameters[start:stop]
             rows[:, j] = rng.choice(stop - start, size=n, p=p / p.sum())
         return rows
 
     def _no_rows(self) -> FloatArray:
-        d = np.size(self.n_levels) if np.ndim(self.concentration) == 0 else len(self.concentration)  # type: ignore[arg-type]
+        d = len(self.concentration) if _one_each(self.concentration) else np.size(self.n_levels)
         return np.empty((0, d))
 
 
-def _pseudo_counts(given: Any, n_levels: int, column: FloatArray) -> FloatArray:
+def _one_each(given: Any) -> bool:
+    """Whether concentrations come column by column; the columns may have different lengths."""
+    return isinstance(given, (list, tuple)) or (isinstance(given, np.ndarray) and given.ndim > 0)
+
+
+def _pseudo_counts(given: Any, n_levels: int, column: FloatArray, j: int) -> FloatArray:
     if given is None:
         counts = np.bincount(column.astype(np.int64), minlength=n_levels) + 1.0
         return n_levels * counts / counts.sum()
-    values = np.broadcast_to(np.asarray(given, dtype=np.float64), (n_levels,)).copy()
+    values = as_numbers("concentration", given)
+    if values.ndim > 1 or values.size not in (1, n_levels):
+        raise ValueError(
+            f"concentration of column {j} must be a number or one for each of its {n_levels} levels, got {given!r}"
+        )
+    values = np.broadcast_to(values, (n_levels,)).copy()
     if not np.all((values > 0) & np.isfinite(values)):
         raise ValueError(f"concentration must be positive, got {given!r}")
     return values
@@ -200,15 +214,9 @@ def _log_marginal(family, statistics, cache, k):
 def _draw_parameters(family, statistics, cache, k, rng, parameters):
     """Probabilities of the levels, column after column."""
     for j in range(family.totals.size):
-        total = 0.0
         for s in range(family.first[j], family.first[j + 1]):
-            # A floor keeps the logarithm of a vanishing probability finite.
-            parameters[k, s] = max(
-                rng.standard_gamma(family.concentration[s] + statistics[k, 1 + s]), 1e-300
-            )
-            total += parameters[k, s]
-        for s in range(family.first[j], family.first[j + 1]):
-            parameters[k, s] /= total
+            parameters[k, s] = log_gamma_draw(rng, family.concentration[s] + statistics[k, 1 + s])
+        normalise_logs(parameters, k, family.first[j], family.first[j + 1])
 
 
 @implements(verbs.natural, DirichletColumns)

@@ -29,7 +29,7 @@ class NormalInverseGamma(NamedTuple):
 
 
 @register("diagonal-gaussian")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DiagonalGaussian(Family):
     """Gaussian clusters with a variance per column and no correlations; normal-inverse-gamma prior.
 
@@ -63,12 +63,8 @@ class DiagonalGaussian(Family):
         mean, variance = column_moments(X)
         return self._with(
             mean=per_column("mean", mean if self.mean is None else self.mean, d, positive=False),
-            mean_strength=per_column(
-                "mean_strength", 0.01 if self.mean_strength is None else self.mean_strength, d
-            ),
-            scale=per_column(
-                "scale", variance / EXPECTED_CLUSTERS ** (2 / d) if self.scale is None else self.scale, d
-            ),
+            mean_strength=per_column("mean_strength", 0.01 if self.mean_strength is None else self.mean_strength, d),
+            scale=per_column("scale", variance / EXPECTED_CLUSTERS ** (2 / d) if self.scale is None else self.scale, d),
             dof=per_column("dof", 3.0 if self.dof is None else self.dof, d),
         )
 
@@ -77,9 +73,7 @@ class DiagonalGaussian(Family):
         return mean, np.sqrt(variance)
 
     def in_units(self, shift: FloatArray, scale: FloatArray) -> Self:
-        return self._with(
-            mean=(np.asarray(self.mean) - shift) / scale, scale=np.asarray(self.scale) / scale**2
-        )
+        return self._with(mean=(np.asarray(self.mean) - shift) / scale, scale=np.asarray(self.scale) / scale**2)
 
     def prepare(self) -> NormalInverseGamma:
         fields = (self.mean, self.mean_strength, self.scale, self.dof)
@@ -126,9 +120,7 @@ def _refresh(family, statistics, cache, k, work):
         cache[k, 1 + d + j] = 0.5 * (dof + 1.0)
         cache[k, 1 + 2 * d + j] = strength / ((strength + 1.0) * scale)
         constant += (
-            math.lgamma(0.5 * (dof + 1.0))
-            - math.lgamma(0.5 * dof)
-            + 0.5 * (math.log(cache[k, 1 + 2 * d + j]) - LOG_PI)
+            math.lgamma(0.5 * (dof + 1.0)) - math.lgamma(0.5 * dof) + 0.5 * (math.log(cache[k, 1 + 2 * d + j]) - LOG_PI)
         )
     cache[k, 0] = constant
 
@@ -218,9 +210,7 @@ def _expected_natural(family, statistics, cache, k, out):
         precision = dof / scale
         out[1 + j] = precision * mean
         out[1 + d + j] = -0.5 * precision
-        constant += 0.5 * (
-            digamma(0.5 * dof) - math.log(0.5 * scale) - precision * mean * mean - 1.0 / strength
-        )
+        constant += 0.5 * (digamma(0.5 * dof) - math.log(0.5 * scale) - precision * mean * mean - 1.0 / strength)
     out[0] = constant
 
 

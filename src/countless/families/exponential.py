@@ -1,6 +1,6 @@
 """Columns of exponential waiting times with gamma priors (Raykov et al. 2016, app. B).
 
-    rate_j ~ Gamma(shape_j, rate_j),  p(x_j | rate) = rate exp(-rate x_j), x_j >= 0;  predictive: Lomax
+rate_j ~ Gamma(shape_j, rate_j),  p(x_j | rate) = rate exp(-rate x_j), x_j >= 0;  predictive: Lomax
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class GammaRates(NamedTuple):
 
 
 @register("exponential")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exponential(Family):
     """Independent columns of positive durations; gamma priors on their rates.
 
@@ -87,9 +87,7 @@ def _refresh(family, statistics, cache, k, work):
     """What of the Lomax density does not depend on the row: sum of log shape - log rate."""
     constant = 0.0
     for j in range(family.shape.size):
-        constant += math.log(
-            (family.shape[j] + statistics[k, 0]) / (family.rate[j] + statistics[k, 1 + j])
-        )
+        constant += math.log((family.shape[j] + statistics[k, 0]) / (family.rate[j] + statistics[k, 1 + j]))
     cache[k, 0] = constant
 
 

@@ -29,7 +29,17 @@ from .._special import (
     solved_square,
 )
 from . import verbs
-from .base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, column_moments, per_column, register
+from .base import (
+    EXPECTED_CLUSTERS,
+    Family,
+    FloatArray,
+    Layout,
+    as_numbers,
+    column_moments,
+    one_number,
+    per_column,
+    register,
+)
 from .verbs import implements
 
 # Cache of a cluster: c, v, log det P, the constants of the two predictives, then m and the factor of P.
@@ -47,7 +57,7 @@ class NormalInverseWishart(NamedTuple):
 
 
 @register("gaussian")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Gaussian(Family):
     """Gaussian clusters, full covariance; normal-inverse-Wishart prior.
 
@@ -87,12 +97,8 @@ class Gaussian(Family):
 
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
-        dof = float(d + 2 if self.dof is None else self.dof)
-        if not dof > d - 1:
-            raise ValueError(f"dof must be above D - 1 = {d - 1}, got {self.dof!r}")
-        strength = 0.01 if self.mean_strength is None else float(self.mean_strength)
-        if not (strength > 0 and math.isfinite(strength)):
-            raise ValueError(f"mean_strength must be positive, got {self.mean_strength!r}")
+        dof = float(d + 2) if self.dof is None else one_number("dof", self.dof, d - 1, " = D - 1")
+        strength = 0.01 if self.mean_strength is None else float(per_column("mean_strength", self.mean_strength, 1)[0])
         mean = X.mean(axis=0) if len(X) and self.mean is None else (0.0 if self.mean is None else self.mean)
         return self._with(
             mean=per_column("mean", mean, d, positive=False),
@@ -109,7 +115,8 @@ class Gaussian(Family):
 
     def in_units(self, shift: FloatArray, scale: FloatArray) -> Self:
         return self._with(
-            mean=(np.asarray(self.mean) - shift) / scale, scale=np.asarray(self.scale) / np.outer(scale, scale)
+            mean=(np.asarray(self.mean) - shift) / scale,
+            scale=np.asarray(self.scale) / np.outer(scale, scale),
         )
 
     def prepare(self) -> NormalInverseWishart:
@@ -160,14 +167,16 @@ def default_covariance(X: FloatArray) -> FloatArray:
 
 def covariance_matrix(name: str, value: Any, d: int) -> FloatArray:
     """A D x D positive matrix from a number, a diagonal or a matrix."""
-    array = np.asarray(value, dtype=np.float64)
+    array = as_numbers(name, value)
     if array.ndim < 2:
         array = np.diag(per_column(name, value, d))
     if array.shape != (d, d):
         raise ValueError(f"{name} must be a {d} x {d} matrix, got shape {array.shape}")
-    if not np.isfinite(array).all() or not np.allclose(array, array.T, rtol=1e-8, atol=0.0):
+    if not np.isfinite(array).all():
         raise ValueError(f"{name} must be a symmetric matrix of finite numbers")
     root = np.sqrt(np.abs(np.diag(array)))
+    if np.any(np.abs(array - array.T) > 1e-8 * np.outer(root, root)):
+        raise ValueError(f"{name} must be a symmetric matrix of finite numbers")
     if np.any(root == 0) or np.linalg.eigvalsh(array / np.outer(root, root))[0] <= 0:
         raise ValueError(f"{name} must be positive definite")
     return np.ascontiguousarray((array + array.T) / 2)
@@ -293,7 +302,14 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
         work[j] = row[j] - cache[k, _MEAN + j]
     square = solved_square(cache, k, _MEAN + d, d, work)
     c = cache[k, _STRENGTH]
-    return cache[k, _WITHOUT] + 0.5 * (cache[k, _DOF] - 1.0) * math.log1p(-square * c / (c - 1.0))
+    share = square * c / (c - 1.0)
+    if share < 1.0 - 1e-6:
+        return cache[k, _WITHOUT] + 0.5 * (cache[k, _DOF] - 1.0) * math.log1p(-share)
+    # The row makes up nearly all of P: the difference would be rounding only.
+    verbs.remove(family, statistics, cache, k, row, work)
+    value = verbs.log_predictive(family, statistics, cache, k, row, work)
+    verbs.add(family, statistics, cache, k, row, work)
+    return value
 
 
 # Board of a cluster: constant, exponent and width of the Student-t, then the leading columns of m and of the

@@ -33,7 +33,7 @@ class KnownCovariance(NamedTuple):
 
 
 @register("gaussian-known-covariance")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GaussianKnownCovariance(Family):
     """Gaussian clusters that share one known covariance; Gaussian prior on their means.
 
@@ -161,10 +161,7 @@ def _log_marginal(family, statistics, cache, k):
 def _log_ratio(n, total, mean, variance):
     """log of the integral of exp(total m - n m^2 / 2) under m ~ N(mean, variance)."""
     shrink = 1.0 + n * variance
-    return (
-        0.5 * (total * total * variance + 2.0 * total * mean - n * mean * mean) / shrink
-        - 0.5 * math.log(shrink)
-    )
+    return 0.5 * (total * total * variance + 2.0 * total * mean - n * mean * mean) / shrink - 0.5 * math.log(shrink)
 
 
 @implements(verbs.draw_parameters, KnownCovariance)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._jit import kernel
-from .._special import digamma, log_rising
+from .._special import digamma, log_gamma_draw, log_rising
 from . import verbs
 from .base import Family, FloatArray, Layout, per_column, register, require_counts
 from .verbs import implements
@@ -27,7 +27,7 @@ class BetaFailures(NamedTuple):
 
 
 @register("geometric")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Geometric(Family):
     """Independent columns of geometric counts 0, 1, 2, ...; beta priors on the chance of success.
 
@@ -67,7 +67,7 @@ class Geometric(Family):
         return Layout(1 + d, 0, d)
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-        return rng.geometric(parameters, size=(n, len(parameters))) - 1.0
+        return rng.geometric(parameters, size=(n, len(parameters))).astype(np.float64) - 1.0
 
 
 @implements(verbs.row_statistics, BetaFailures)
@@ -113,10 +113,10 @@ def _log_marginal(family, statistics, cache, k):
 @implements(verbs.draw_parameters, BetaFailures)
 def _draw_parameters(family, statistics, cache, k, rng, parameters):
     for j in range(family.a.size):
-        success = rng.standard_gamma(family.a[j] + statistics[k, 0])
-        failure = rng.standard_gamma(family.b[j] + statistics[k, 1 + j])
+        success = log_gamma_draw(rng, family.a[j] + statistics[k, 0])
+        failure = log_gamma_draw(rng, family.b[j] + statistics[k, 1 + j])
         # Kept off 0 and 1, where a logarithm would be infinite.
-        parameters[k, j] = min(max(success / (success + failure), 1e-12), 1.0 - 1e-16)
+        parameters[k, j] = min(max(1.0 / (1.0 + math.exp(min(failure - success, 700.0))), 1e-12), 1.0 - 1e-16)
 
 
 @implements(verbs.natural, BetaFailures)

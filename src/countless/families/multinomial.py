@@ -14,7 +14,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._special import digamma, log_rising
+from .._special import digamma, log_gamma_draw, log_rising, normalise_logs
+from .._validate import whole_number
 from . import verbs
 from .base import Family, FloatArray, Layout, per_column, register, require_counts
 from .verbs import implements
@@ -26,7 +27,7 @@ class DirichletBins(NamedTuple):
 
 
 @register("multinomial")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Multinomial(Family):
     """Rows of counts over bins (words of a document, species of a site); Dirichlet prior.
 
@@ -56,10 +57,11 @@ class Multinomial(Family):
         totals = X.sum(axis=0) + 1.0
         default = d * totals / totals.sum()
         return self._with(
-            concentration=per_column(
-                "concentration", default if self.concentration is None else self.concentration, d
-            )
+            concentration=per_column("concentration", default if self.concentration is None else self.concentration, d)
         )
+
+    def __post_init__(self) -> None:
+        whole_number("trials", self.trials, 0)
 
     def check(self, X: FloatArray) -> None:
         require_counts(X, "multinomial data")
@@ -149,12 +151,10 @@ def _log_marginal(family, statistics, cache, k):
 
 @implements(verbs.draw_parameters, DirichletBins)
 def _draw_parameters(family, statistics, cache, k, rng, parameters):
-    total = 0.0
-    for j in range(family.concentration.size):
-        parameters[k, j] = max(rng.standard_gamma(family.concentration[j] + statistics[k, 1 + j]), 1e-300)
-        total += parameters[k, j]
-    for j in range(family.concentration.size):
-        parameters[k, j] /= total
+    d = family.concentration.size
+    for j in range(d):
+        parameters[k, j] = log_gamma_draw(rng, family.concentration[j] + statistics[k, 1 + j])
+    normalise_logs(parameters, k, 0, d)
 
 
 @implements(verbs.natural, DirichletBins)

@@ -1,6 +1,6 @@
 """Columns of Poisson counts with gamma priors (Raykov et al. 2016, app. B).
 
-    rate_j ~ Gamma(shape_j, rate_j),  x_j | rate ~ Poisson(rate);  predictive: negative binomial
+rate_j ~ Gamma(shape_j, rate_j),  x_j | rate ~ Poisson(rate);  predictive: negative binomial
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class GammaCounts(NamedTuple):
 
 
 @register("poisson")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Poisson(Family):
     """Independent columns of counts; gamma priors on their rates.
 
@@ -51,9 +51,7 @@ class Poisson(Family):
         shape = per_column("shape", 1.0 if self.shape is None else self.shape, d)
         # One more row with one more count keeps a column of zeros proper.
         mean = (X.sum(axis=0) + 1.0) / (len(X) + 1.0)
-        return self._with(
-            shape=shape, rate=per_column("rate", shape / mean if self.rate is None else self.rate, d)
-        )
+        return self._with(shape=shape, rate=per_column("rate", shape / mean if self.rate is None else self.rate, d))
 
     def check(self, X: FloatArray) -> None:
         require_counts(X, "poisson data")
@@ -97,9 +95,7 @@ def _log_predictive(family, statistics, cache, k, row, work):
     value = 0.0
     for j in range(d):
         shape = family.shape[j] + statistics[k, 1 + j]
-        value += (
-            cache[k, j] + row[j] * cache[k, d + j] + log_rising(shape, row[j]) - log_rising(1.0, row[j])
-        )
+        value += cache[k, j] + row[j] * cache[k, d + j] + log_rising(shape, row[j]) - log_rising(1.0, row[j])
     return value
 
 

@@ -8,6 +8,7 @@ It is the known-covariance family with multiples of the identity, in time linear
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -28,7 +29,7 @@ class Spherical(NamedTuple):
 
 
 @register("spherical-gaussian")
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SphericalGaussian(Family):
     """Round Gaussian clusters that share one known variance.
 
@@ -58,10 +59,10 @@ class SphericalGaussian(Family):
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
         mean, columns = column_moments(X)
-        spread = float(columns.mean())
+        spread = _spread(X, columns)
         chosen = {"variance": self.variance, "mean_variance": self.mean_variance}
         for name, value in chosen.items():
-            if value is not None and not (np.ndim(value) == 0 and 0 < float(value) < math.inf):
+            if value is not None and not (isinstance(value, numbers.Real) and 0 < float(value) < math.inf):
                 raise ValueError(f"{name} must be one positive number, got {value!r}")
         return self._with(
             variance=spread / EXPECTED_CLUSTERS ** (2 / d) if self.variance is None else float(self.variance),
@@ -71,7 +72,7 @@ class SphericalGaussian(Family):
 
     def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         mean, variance = column_moments(X)
-        return mean, np.full(len(mean), math.sqrt(variance.mean()))
+        return mean, np.full(len(mean), math.sqrt(_spread(X, variance)))
 
     def in_units(self, shift: FloatArray, scale: FloatArray) -> Self:
         square = float(scale[0]) ** 2
@@ -96,6 +97,12 @@ class SphericalGaussian(Family):
         return rng.normal(parameters, math.sqrt(float(self.variance or 0.0)), size=(n, len(parameters)))
 
 
+def _spread(X: FloatArray, variance: FloatArray) -> float:
+    """Mean variance of the columns, where those that vary set the unit."""
+    vary = np.ptp(X, axis=0) > 0 if len(X) else np.zeros(len(variance), dtype=bool)
+    return float(variance[vary].sum() / len(variance)) if vary.any() else 1.0
+
+
 @implements(verbs.row_statistics, Spherical)
 def _row_statistics(family, row, out):
     """Count, row, and the squared length."""
@@ -117,9 +124,7 @@ def _refresh(family, statistics, cache, k, work):
     cache[k, 0] = -0.5 * d * (LOG_2PI + math.log(spread))
     cache[k, 1] = 0.5 / spread
     for j in range(d):
-        cache[k, 2 + j] = (
-            family.mean[j] / family.mean_variance + statistics[k, 1 + j] / family.variance
-        ) / precision
+        cache[k, 2 + j] = (family.mean[j] / family.mean_variance + statistics[k, 1 + j] / family.variance) / precision
 
 
 @implements(verbs.log_predictive, Spherical)

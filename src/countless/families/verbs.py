@@ -30,9 +30,7 @@ def _find(name: str, cls: type, default: Callable[..., Any] | None) -> Callable[
     return found
 
 
-def _generic(
-    stub: Callable[..., Any], default: Callable[..., Any] | None, inline: bool = False
-) -> Callable[..., Any]:
+def _generic(stub: Callable[..., Any], default: Callable[..., Any] | None, inline: bool = False) -> Callable[..., Any]:
     name = stub.__name__
 
     def dispatch(family: Any, *rest: Any) -> Any:
@@ -188,6 +186,7 @@ def add_log_predictives(family, statistics, cache, board, n_slots, row, work, re
 def log_likelihood(family, parameters, k, row, work):
     """Log density of ``row`` under ``parameters[k]``."""
     width = work.size // 2
+    work[:] = 0.0
     row_statistics(family, row, work)
     natural(family, parameters, k, work[width:])
     total = 0.0

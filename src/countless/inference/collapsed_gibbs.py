@@ -84,9 +84,7 @@ class CollapsedGibbs(Inference):
             return self._chain(problem, number, stream, monitor)
 
         sweeps = self.chains * (self.warmup + self.draws * self.thin)
-        chains, interrupted = run_jobs(
-            one_chain, self.chains, sweeps, rng, self.n_threads, progress, "collapsed Gibbs"
-        )
+        chains, interrupted = run_jobs(one_chain, self.chains, sweeps, rng, self.n_threads, progress, "collapsed Gibbs")
         kept = [chain for chain in chains if chain.labels.shape[1]]
         if not kept:
             raise KeyboardInterrupt("stopped before the first draw was kept")
@@ -121,6 +119,4 @@ class CollapsedGibbs(Inference):
                 concentrations[0, done] = state.concentration
                 done += 1
             monitor.advance(f"{state.n_clusters} clusters")
-        return Draws(
-            kept[:, :done], n_clusters[:, :done], log_joint[:, :done], concentrations[:, :done], np.empty(0)
-        )
+        return Draws(kept[:, :done], n_clusters[:, :done], log_joint[:, :done], concentrations[:, :done], np.empty(0))

@@ -78,9 +78,7 @@ def _climb(family, rows, log_new, table, chain, n_clusters, order, first):
             stay = math.log(sizes[own] - 1 + offset) + verbs.log_predictive_without(
                 family, statistics, cache, own, row, work
             )
-        verbs.add_log_predictives(
-            family, statistics, cache, board, n_slots, row, work, max(stay, best), scores
-        )
+        verbs.add_log_predictives(family, statistics, cache, board, n_slots, row, work, max(stay, best), scores)
         for k in range(n_slots):
             if scores[k] > best:
                 best = scores[k]
@@ -173,9 +171,7 @@ def divide(rng: np.random.Generator, state: State, problem: Problem, tries: int)
     before = state.n_clusters
     state.reserve(problem, before)
     members = np.empty(problem.n_rows, dtype=np.int64)
-    state.n_clusters = _divide(
-        problem.hyper, rng, problem.rows, state.table, state.chain, before, members, tries
-    )
+    state.n_clusters = _divide(problem.hyper, rng, problem.rows, state.table, state.chain, before, members, tries)
     return state.n_clusters > before
 
 
@@ -188,9 +184,7 @@ def _divide(family, rng, rows, table, chain, n_clusters, members, tries):
             if sizes[own] < 2 or not table.log_v[n_clusters + 1] > -math.inf:
                 break
             n_members = collect(chain.labels, members, own, own)
-            halves = _halve(
-                family, rng, rows, table, chain, n_clusters, members[:n_members], attempt % 2 == 1
-            )
+            halves = _halve(family, rng, rows, table, chain, n_clusters, members[:n_members], attempt % 2 == 1)
             if halves:
                 n_clusters += 1
                 break
@@ -254,9 +248,7 @@ def _worst(family, rows, chain, members, k, but):
     lowest, worst = math.inf, -1
     for m in range(members.size):
         if members[m] != but:
-            score = verbs.log_predictive(
-                family, chain.statistics, chain.cache, k, rows[members[m]], chain.work
-            )
+            score = verbs.log_predictive(family, chain.statistics, chain.cache, k, rows[members[m]], chain.work)
             if score < lowest or worst == -1:
                 lowest, worst = score, members[m]
     return worst

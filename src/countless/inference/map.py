@@ -62,17 +62,13 @@ class MAP(Inference):
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
         """Search from every start and keep the best."""
 
-        def one_search(
-            number: int, stream: np.random.Generator, monitor: Monitor
-        ) -> tuple[State, list[float]] | None:
+        def one_search(number: int, stream: np.random.Generator, monitor: Monitor) -> tuple[State, list[float]] | None:
             if monitor.stopping.is_set():
                 return None
             return self._search(problem, number, stream, monitor)
 
         total = self.restarts * (1 + self.perturbations)
-        searches, interrupted = run_jobs(
-            one_search, self.restarts, total, rng, self.n_threads, progress, "MAP search"
-        )
+        searches, interrupted = run_jobs(one_search, self.restarts, total, rng, self.n_threads, progress, "MAP search")
         done = [search for search in searches if search is not None]
         if not done:
             raise KeyboardInterrupt("stopped before the first search was over")
@@ -109,9 +105,7 @@ class MAP(Inference):
             monitor.advance(f"{state.n_clusters} clusters")
         return state, objective
 
-    def _improve(
-        self, rng: np.random.Generator, state: State, problem: Problem, objective: list[float]
-    ) -> None:
+    def _improve(self, rng: np.random.Generator, state: State, problem: Problem, objective: list[float]) -> None:
         """Climb, merge and split until the log joint stands still; every step is appended to ``objective``."""
         last = -np.inf
         while True:

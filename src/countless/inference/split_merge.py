@@ -70,9 +70,7 @@ def _propose(family, rng, rows, table, chain, n_clusters, members, n_proposals):
             _take_out(members, n_members, i)
             j = _take_random(rng, members, n_members - 1)
             if table.log_v[n_clusters + 1] > -math.inf:
-                n_clusters += _split(
-                    family, rng, rows, table, chain, n_clusters, members[: n_members - 2], i, j
-                )
+                n_clusters += _split(family, rng, rows, table, chain, n_clusters, members[: n_members - 2], i, j)
         else:
             partner = _choose_partner(family, rng, rows[i], chain, n_clusters, own)
             n_members = collect(labels, members, partner, partner)
@@ -187,6 +185,7 @@ def _log_merge_choice(family, row, chain, n_clusters, own, size, partner):
 def seed_cluster(family, rows, chain, k, i):
     """Make slot ``k`` the cluster of row ``i`` alone."""
     clear(family, chain.statistics, chain.cache, k, chain.work)
+    chain.sizes[k] = 0
     join_cluster(family, rows[i], chain, k)
 
 
@@ -291,7 +290,18 @@ def _merge(family, rng, rows, table, chain, n_clusters, members, i, j):
     # q of the reverse split only lowers the ratio: most bad merges end here, at the cost of one evidence.
     if log_threshold < log_ratio:
         log_ratio = _with_reverse_split(
-            family, rng, rows, chain, members, i, j, active[n_clusters + 1], joined, offset, log_ratio, log_threshold
+            family,
+            rng,
+            rows,
+            chain,
+            members,
+            i,
+            j,
+            active[n_clusters + 1],
+            joined,
+            offset,
+            log_ratio,
+            log_threshold,
         )
     if not log_threshold < log_ratio:
         return 0

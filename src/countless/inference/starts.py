@@ -99,10 +99,9 @@ def _allocate(family, rng, rows, log_new, table, chain, n_clusters, order, first
                 family, statistics, cache, k, row, chain.work
             )
         log_weights[n_clusters] = table.log_v[n_clusters + 1] - table.log_v[n_clusters] + log_new[i]
+        chosen = -1 if greedy else draw_from_logs(rng, log_weights, n_clusters + 1)
         if greedy:
             chosen = np.argmax(log_weights[: n_clusters + 1])
-        else:
-            chosen = draw_from_logs(rng, log_weights, n_clusters + 1)
         if chosen == n_clusters:
             for s in range(statistics.shape[1]):
                 statistics[chosen, s] = 0.0

@@ -141,7 +141,7 @@ class State:
     def copy(self) -> State:
         """An independent copy."""
         twin = State.__new__(State)
-        twin.chain = Chain(*(array.copy() for array in self.chain))
+        twin.chain = Chain._make(array.copy() for array in self.chain)
         twin.n_clusters, twin.concentration, twin.table = self.n_clusters, self.concentration, self.table
         return twin
 

@@ -75,9 +75,7 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
                 family, statistics, cache, own, row, work
             )
         reference = max(log_stay, log_new_cluster)
-        verbs.add_log_predictives(
-            family, statistics, cache, board, n_slots, row, work, reference, log_weights
-        )
+        verbs.add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, log_weights)
         log_weights[own] = log_stay
         log_weights[n_slots] = log_new_cluster
         chosen = draw_from_logs(rng, log_weights, n_slots + 1)

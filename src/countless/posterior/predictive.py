@@ -59,9 +59,7 @@ class Predictor:
         prior = self._prior.with_concentration(concentration) if self._prior.is_learned else self._prior
         table = prior.table(len(labels) + 1, n_clusters + 1)
         sizes = np.bincount(labels, minlength=n_clusters)
-        log_weights = np.append(
-            np.log(sizes + table.offset), table.log_v[n_clusters + 1] - table.log_v[n_clusters]
-        )
+        log_weights = np.append(np.log(sizes + table.offset), table.log_v[n_clusters + 1] - table.log_v[n_clusters])
         return log_weights - np.logaddexp.reduce(log_weights)
 
     def sample_cluster(self, labels: NDArray[Any], k: int, n: int, rng: np.random.Generator) -> FloatArray:
@@ -88,5 +86,3 @@ def _score(family, statistics, cache, work, rows, out):
     for i in range(rows.shape[0]):
         for k in range(statistics.shape[0]):
             out[i, k] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)
-
-

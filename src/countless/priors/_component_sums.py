@@ -44,9 +44,7 @@ def log_component_sums(n_rows: int, counts: FloatArray, gamma: float, log_pmf: L
     return result
 
 
-def _sum_from_start(
-    log_g: Terms, log_pmf: LogPmf, counts: FloatArray
-) -> tuple[FloatArray, NDArray[np.bool_]]:
+def _sum_from_start(log_g: Terms, log_pmf: LogPmf, counts: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Add the first terms, up to a thousand: enough whenever t is far below the number of rows."""
     result, finished = np.full(counts.shape, -np.inf), np.zeros(counts.shape, dtype=bool)
     first = np.maximum(counts, 1.0)
@@ -139,9 +137,7 @@ def _first_true(predicate: Callable[[FloatArray], FloatArray], start: FloatArray
     return np.maximum(high, start)
 
 
-def _last_true(
-    predicate: Callable[[FloatArray], FloatArray], first: FloatArray, stop: FloatArray
-) -> FloatArray:
+def _last_true(predicate: Callable[[FloatArray], FloatArray], first: FloatArray, stop: FloatArray) -> FloatArray:
     """Largest k in [first, stop) where a predicate that stays false once false holds, else `first`."""
     low, high = first.copy(), stop.copy()
     while np.any(high - low > 1.0):
@@ -173,9 +169,7 @@ def _sum_windows(
             offsets = np.arange(column, min(int(widest), column + _MAX_ELEMENTS), dtype=np.float64)
             k = start[rows, None] + step[rows, None] * offsets
             inside = offsets < n_terms[rows, None]
-            logs = np.where(
-                inside, log_term(np.where(inside, k, last[rows, None]), counts[rows, None]), -np.inf
-            )
+            logs = np.where(inside, log_term(np.where(inside, k, last[rows, None]), counts[rows, None]), -np.inf)
             result[rows] = np.logaddexp(result[rows], _log_sum(logs))
         begin = end
     return result

@@ -103,9 +103,7 @@ def _log_cumulative_sum(logs: FloatArray) -> FloatArray:
     return np.asarray(running.ravel()[:n])
 
 
-def stirling_pmf(
-    n: int, offset: float, log_v: Callable[[IntArray], FloatArray], max_clusters: int
-) -> FloatArray:
+def stirling_pmf(n: int, offset: float, log_v: Callable[[IntArray], FloatArray], max_clusters: int) -> FloatArray:
     """Law of the number of clusters of any Gibbs-type prior: V_n(t) times the generalised Stirling number.
 
     `log_v` is asked for blocks of consecutive t; the sum stops where a geometric bound on what is left falls
@@ -143,9 +141,7 @@ def trim(law: FloatArray) -> FloatArray:
     return law[: int(np.flatnonzero(beyond > TAIL_MASS)[-1]) + 1]
 
 
-def seat(
-    n: int, offset: float, new_weight: Callable[[int, int], float], rng: np.random.Generator
-) -> IntArray:
+def seat(n: int, offset: float, new_weight: Callable[[int, int], float], rng: np.random.Generator) -> IntArray:
     """Seat n rows one after another; a cluster of size m weighs m + offset, a new one `new_weight`.
 
     The first row of each cluster stands for 1 + offset of its weight and each later one for 1, so that

@@ -125,9 +125,7 @@ def log_expectation(log_function: Callable[[float], float], gamma: Gamma) -> flo
     ends = []
     for direction in (-1.0, 1.0):
         reach = 0.05
-        while log_integrand(peak + direction * reach) > height - 42.0 and (
-            direction > 0 or peak - reach > floor
-        ):
+        while log_integrand(peak + direction * reach) > height - 42.0 and (direction > 0 or peak - reach > floor):
             reach *= 1.5
         ends.append(max(peak + direction * reach, floor))
     edges = np.concatenate([np.linspace(ends[0], peak, 9)[:-1], np.linspace(peak, ends[1], 9)])

@@ -55,9 +55,7 @@ class PitmanYor(TwoParameterPrior):
         if not _is_number(self.discount) or not 0.0 <= self.discount < 1.0:
             raise ValueError(f"discount must be a number of at least 0 and below 1, got {self.discount!r}")
         object.__setattr__(self, "discount", float(self.discount))
-        object.__setattr__(
-            self, "concentration", check_concentration(self.concentration, above=-self.discount or 0.0)
-        )
+        object.__setattr__(self, "concentration", check_concentration(self.concentration, above=-self.discount or 0.0))
 
     @property
     def offset(self) -> float:
@@ -75,9 +73,7 @@ class PitmanYor(TwoParameterPrior):
         if discount == 0.0:
             return concentration * digamma_difference(concentration, n)
         # Pitman 2006, exercise 3.2.2, written with expm1 so that a small discount does not cancel.
-        log_growth = log_gamma_ratio(concentration + n, discount) - log_gamma_ratio(
-            concentration + 1.0, discount
-        )
+        log_growth = log_gamma_ratio(concentration + n, discount) - log_gamma_ratio(concentration + 1.0, discount)
         return float(np.exp(log_growth) + concentration * np.expm1(log_growth) / discount)
 
     def stick_shapes(self, n_sticks: int) -> tuple[FloatArray, FloatArray]:

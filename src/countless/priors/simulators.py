@@ -100,9 +100,7 @@ class Sticks(NamedTuple):
     remainder: float
 
 
-def stick_breaking(
-    concentration: float, rng: Any = None, n_sticks: int = 100, discount: float = 0.0
-) -> Sticks:
+def stick_breaking(concentration: float, rng: Any = None, n_sticks: int = 100, discount: float = 0.0) -> Sticks:
     r"""Break a stick of length one: the weights of a Dirichlet or Pitman-Yor process in size-biased order.
 
     .. math:: w_k = v_k \prod_{j<k} (1 - v_j), \qquad v_k \sim \text{Beta}(1 - d, \alpha + k d)

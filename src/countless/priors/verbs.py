@@ -234,9 +234,7 @@ class Prior(ABC):
         counts = SizeCounts.of(sizes)
         ready = self.resolve(counts.n_rows)
         if isinstance(ready.concentration, Gamma):
-            return log_expectation(
-                lambda value: ready.with_concentration(value)._log_prob(counts), ready.concentration
-            )
+            return log_expectation(lambda value: ready.with_concentration(value)._log_prob(counts), ready.concentration)
         return ready._log_prob(counts)
 
     def sample(self, n: int, rng: Any = None) -> IntArray:

@@ -1,0 +1,22 @@
+"""Datasets: the small tables that ship, and generators with known truth."""
+
+from __future__ import annotations
+
+from .gaussian_mixture import GaussianMixture, make_gaussian_mixture
+from .generators import Sample, make_mixture
+from .pletscher import PLETSCHER, Study, make_pletscher
+from .raykov import make_raykov
+from .tables import load_faithful, load_galaxies
+
+__all__ = [
+    "PLETSCHER",
+    "GaussianMixture",
+    "Sample",
+    "Study",
+    "load_faithful",
+    "load_galaxies",
+    "make_gaussian_mixture",
+    "make_mixture",
+    "make_pletscher",
+    "make_raykov",
+]
