@@ -26,11 +26,11 @@ PRIORS: dict[str, Prior] = {
 def _wide_rows() -> FloatArray:
     """Fourteen columns: beyond twelve the Gaussian family scores rows by their leading columns first."""
     rows = np.random.default_rng(14).standard_normal((7, 14))
-    rows[4:, ::2] += 2.0
+    rows[4:, ::2] += 1.2
     return rows
 
 
-_PLANE = [[0.0, 0.1], [0.5, -0.4], [-0.4, 0.5], [1.6, 1.5], [3.4, 2.6], [2.9, 3.3], [3.8, 3.1]]
+_PLANE = [[0.0, 0.1], [0.9, -0.4], [-0.4, 0.9], [1.6, 1.3], [2.7, 2.0], [1.9, 2.8], [3.0, 2.9]]
 
 # name -> (family, hyperparameters, rows); several examples of one family have a name of their own each.
 _TABLE: dict[str, tuple[str, dict[str, Any], Any]] = {
@@ -41,18 +41,18 @@ _TABLE: dict[str, tuple[str, dict[str, Any], Any]] = {
     ),
     "gaussian-14-columns": (
         "gaussian",
-        {"mean": np.zeros(14), "mean_strength": 0.5, "scale": 5.0 * np.eye(14), "dof": 20.0},
+        {"mean": np.zeros(14), "mean_strength": 0.6, "scale": 6.0 * np.eye(14), "dof": 20.0},
         _wide_rows(),
     ),
     "diagonal-gaussian": (
         "diagonal-gaussian",
-        {"mean": [1.5, 1.5], "mean_strength": 0.2, "scale": [1.5, 1.2], "dof": [3.0, 4.0]},
+        {"mean": [1.5, 1.5], "mean_strength": 0.4, "scale": [2.8, 3.4], "dof": [3.0, 4.0]},
         _PLANE,
     ),
     "gaussian-known-covariance": (
         "gaussian-known-covariance",
         {
-            "covariance": [[0.5, 0.1], [0.1, 0.6]],
+            "covariance": [[0.7, 0.1], [0.1, 0.8]],
             "mean": [1.5, 1.5],
             "mean_covariance": [[5.0, -0.5], [-0.5, 4.0]],
         },
@@ -60,13 +60,13 @@ _TABLE: dict[str, tuple[str, dict[str, Any], Any]] = {
     ),
     "spherical-gaussian": (
         "spherical-gaussian",
-        {"variance": 0.6, "mean": [1.5, 1.5], "mean_variance": 6.0},
+        {"variance": 0.95, "mean": [1.5, 1.5], "mean_variance": 5.0},
         _PLANE,
     ),
     "multinomial": (
         "multinomial",
-        {"concentration": [0.8, 1.1, 0.6], "trials": 15},
-        [[10, 4, 1], [11, 2, 2], [9, 5, 1], [5, 6, 4], [1, 6, 8], [2, 4, 9], [0, 8, 7]],
+        {"concentration": [0.8, 1.1, 0.6], "trials": 12},
+        [[7, 3, 2], [8, 3, 1], [6, 5, 1], [5, 4, 3], [2, 5, 5], [3, 3, 6], [1, 6, 5]],
     ),
     "categorical": (
         "categorical",
@@ -78,40 +78,40 @@ _TABLE: dict[str, tuple[str, dict[str, Any], Any]] = {
         {"a": [0.8, 0.7, 0.9, 0.8, 0.6], "b": [0.7, 0.8, 0.9, 0.6, 0.8]},
         [
             [0, 0, 1, 0, 0],
-            [0, 0, 1, 0, 0],
+            [0, 0, 1, 0, 1],
             [0, 0, 1, 1, 0],
             [0, 1, 0, 0, 0],
             [1, 1, 0, 1, 1],
             [1, 1, 0, 1, 0],
-            [1, 1, 0, 1, 1],
+            [1, 1, 1, 1, 1],
         ],
     ),
     "binomial": (
         "binomial",
         {"trials": [12, 7], "a": [0.7, 1.1], "b": [1.0, 0.6]},
-        [[2, 6], [1, 7], [2, 5], [5, 4], [9, 2], [8, 3], [10, 1]],
+        [[2, 5], [1, 6], [3, 4], [5, 5], [7, 2], [6, 4], [8, 3]],
     ),
     "poisson": (
         "poisson",
         {"shape": [1.0, 1.5], "rate": [0.3, 0.2]},
-        [[1, 13], [0, 10], [2, 12], [3, 7], [7, 4], [6, 5], [9, 3]],
+        [[1, 10], [2, 8], [0, 9], [3, 7], [5, 4], [4, 6], [7, 3]],
     ),
     "geometric": (
         "geometric",
         {"a": [2.5, 2.0, 1.5], "b": [2.5, 1.0, 2.0]},
-        [[0, 9, 1], [1, 6, 0], [0, 12, 1], [2, 4, 3], [8, 1, 5], [13, 0, 7], [10, 1, 9]],
+        [[0, 8, 1], [1, 5, 1], [0, 11, 1], [2, 4, 3], [7, 1, 4], [11, 1, 6], [8, 1, 7]],
     ),
     "exponential": (
         "exponential",
         {"shape": [2.0, 1.5, 2.0], "rate": [1.0, 0.8, 1.0]},
         [
-            [0.2, 3.0, 0.3],
-            [0.1, 4.0, 0.1],
-            [0.3, 2.2, 0.2],
-            [0.9, 1.0, 0.8],
-            [5.0, 0.2, 3.0],
-            [7.1, 0.1, 2.2],
-            [4.2, 0.3, 5.0],
+            [0.4, 2.0, 0.5],
+            [0.2, 2.8, 0.3],
+            [0.6, 1.4, 0.4],
+            [0.9, 0.9, 0.8],
+            [2.6, 0.5, 1.7],
+            [3.5, 0.3, 1.3],
+            [2.1, 0.6, 2.4],
         ],
     ),
 }

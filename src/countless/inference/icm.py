@@ -19,6 +19,8 @@ from .sweep import clear, retire
 
 # Gains below this are rounding, and would let two equal states chase each other.
 MARGIN = 1e-9
+# All pairs of more clusters than this would take too long; climbing brings their number down first.
+MOST_MERGED = 1000
 
 
 def climb(rng: np.random.Generator, state: State, problem: Problem, max_sweeps: int) -> None:
@@ -111,7 +113,7 @@ def _climb(family, rows, log_new, table, chain, n_clusters, order, first):
 def join(state: State, problem: Problem) -> bool:
     """Merge the pair of clusters that gains most, again and again; returns whether any was merged."""
     before = state.n_clusters
-    if before > 1:
+    if 1 < before <= MOST_MERGED:
         state.n_clusters = _join(problem.hyper, state.table, state.chain, before)
     return state.n_clusters < before
 
@@ -120,7 +122,7 @@ def join(state: State, problem: Problem) -> bool:
 def _join(family, table, chain, n_clusters):
     """Greedy merging. Only pairs with the merged cluster are looked at again after a merge."""
     active, sizes, statistics = chain.active, chain.sizes, chain.statistics
-    gains = np.full((sizes.size, sizes.size), -math.inf)
+    gains = np.full((sizes.size, sizes.size), -math.inf)  # by slot
     for p in range(n_clusters):
         for q in range(p):
             gains[active[p], active[q]] = _merge_gain(family, table, chain, n_clusters, active[p], active[q])

@@ -23,6 +23,7 @@ from .sweep import clear
 
 # Chance that the partner of a merge is any other cluster, rather than one that predicts the anchor well.
 UNIFORM_PARTNER = 0.3
+FEWEST_PROPOSALS = 3
 
 
 class SplitMerge:
@@ -31,19 +32,19 @@ class SplitMerge:
     Parameters
     ----------
     proposals : int, optional
-        How many in one step. Default: as many as there were clusters when the warm-up ended, and at least 5;
-        during the warm-up it follows the number of clusters.
+        How many in one step. Default: half as many as there were clusters when the warm-up ended, and at least
+        3; during the warm-up it follows the number of clusters.
     """
 
     name = "split-merge"
 
     def __init__(self, proposals: int | None = None) -> None:
         self.proposals = proposals
-        self._adapted = 5
+        self._adapted = FEWEST_PROPOSALS
 
     def adapt(self, state: State) -> None:
         """Called during the warm-up only: afterwards the number of proposals must not depend on the state."""
-        self._adapted = max(5, state.n_clusters)
+        self._adapted = max(FEWEST_PROPOSALS, state.n_clusters // 2)
 
     def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
         """Update ``state`` in place."""

@@ -55,7 +55,11 @@ def start_labels(kind: str | IntArray, number: int, problem: Problem, rng: np.ra
         labels = np.asarray(kind)
         if labels.shape != (problem.n_rows,):
             raise ValueError(f"start must hold {problem.n_rows} labels, one per row, got shape {labels.shape}")
-        return by_first_appearance(labels)
+        labels = by_first_appearance(labels)
+        most = problem.prior.max_clusters(problem.n_rows)
+        if labels.max() >= most:
+            raise ValueError(f"start has {labels.max() + 1} clusters, but the prior allows at most {most}")
+        return labels
     if kind == "dispersed":
         kind = DISPERSED[number % len(DISPERSED)]
     return choose("start", kind, {**STARTS, "dispersed": _one}, "an array of labels")(problem, rng)

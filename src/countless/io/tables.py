@@ -66,7 +66,10 @@ def read_table(
     separator = _separator(path, text)
     header = _check_shape(path, text, separator)
     kept = _select(path, header, columns, ignore)
-    table = pd.read_csv(io.StringIO(text), sep=separator, index_col=False, low_memory=False)
+    try:
+        table = pd.read_csv(io.StringIO(text), sep=separator, index_col=False, low_memory=False)
+    except pd.errors.ParserError as error:
+        raise ValueError(f"{path} cannot be read as CSV: {error}") from None
     table.columns = header
     return _check_cells(path, table[kept])
 
@@ -99,7 +102,7 @@ def _separator(path: Path, text: str) -> str:
 
 def _check_shape(path: Path, text: str, separator: str) -> list[str]:
     """Column names, after a pass that counts the cells of every row."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header: list[str] = []
     n_rows = 0
     try:
@@ -110,7 +113,7 @@ def _check_shape(path: Path, text: str, separator: str) -> list[str]:
                 header = [cell.strip() for cell in cells]
             elif len(cells) != len(header):
                 raise ValueError(
-                    f"{path}: line {reader.line_num} has {_cells(cells)} and the header {_cells(header)}; "
+                    f"{path}: line {reader.line_num} has {_cells(len(cells))} and the header {_cells(len(header))}; "
                     "every row needs one cell per column"
                 )
             else:
@@ -163,7 +166,7 @@ def _check_cells(path: Path, table: pd.DataFrame) -> pd.DataFrame:
             j = int(np.argmax(holes > 0))
             i = int(np.argmax(bad[:, j]))
             raise ValueError(
-                f"{path}: column {table.columns[j]!r} has {holes[j]} {kind} cell{'s' * (holes[j] > 1)} "
+                f"{path}: column {table.columns[j]!r} has {_cells(int(holes[j]), kind)} "
                 f"(first in row {i + 1}; {bad.any(axis=1).sum()} of {len(table)} rows are affected); "
                 "fill the cells, drop the rows, or leave the column out with --ignore"
             )
@@ -176,8 +179,8 @@ def _columns(names: list[str]) -> str:
     return f"column {listed} holds" if len(names) == 1 else f"columns {listed} hold"
 
 
-def _cells(cells: list[str]) -> str:
-    return f"{len(cells)} cell{'s' * (len(cells) != 1)}"
+def _cells(n: int, kind: str = "") -> str:
+    return f"{n} {kind} cell".replace("  ", " ") + "s" * (n != 1)
 
 
 def _first_text(column: Any) -> str:

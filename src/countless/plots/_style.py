@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 # Okabe and Ito 2008, https://jfly.uni-koeln.de/color/; their yellow is too pale for points on white and their
@@ -33,14 +34,19 @@ class Picture(Figure):
         return buffer.getvalue()
 
 
-def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.4)) -> Axes:
+def layout(compress: bool = False) -> ConstrainedLayoutEngine:
+    """Room for all labels, with a margin; ``compress`` for axes of a fixed shape, such as an image."""
+    return ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, compress=compress)
+
+
+def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.4), compress: bool = False) -> Axes:
     """The axes to draw in: those given, or new ones; in pyplot if the user works with it."""
     if ax is not None:
         return ax
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
-        return pyplot.figure(figsize=size, layout="constrained").add_subplot()
-    return Picture(figsize=size, layout="constrained").add_subplot()
+        return pyplot.figure(figsize=size, layout=layout(compress)).add_subplot()
+    return Picture(figsize=size, layout=layout(compress)).add_subplot()
 
 
 def quiet(ax: Axes) -> None:
@@ -79,7 +85,14 @@ def count(n: int, noun: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A probability for people: ``97%``; never 0% or 100% of what is not certain."""
+    """A probability for people; never 0% or 100% of what is not certain.
+
+    Examples
+    --------
+    >>> from countless.plots import percent
+    >>> percent(0.971), percent(0.0004), percent(0.9996)
+    ('97%', '<1%', '>99%')
+    """
     if 0.0 < share < 0.01:
         return "<1%"
     if 0.99 < share < 1.0:

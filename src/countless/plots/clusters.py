@@ -14,12 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._validate import as_rows
 from ..posterior import Predictor
-from ._style import INK, PALE, axes, colour, column_names, count, marker, quiet, thinned
+from ._style import INK, MOST_POINTS, PALE, axes, colour, column_names, count, marker, quiet, thinned
 
 FloatArray = NDArray[np.float64]
 
 GRID = 400
 MOST_IN_LEGEND = 10
+# Clusters of up to this many rows are drawn in full even where rows are thinned.
+ALWAYS_SHOWN = 50
 # Fewer rows say nothing about the shape of a cluster.
 FEWEST_IN_ELLIPSE = 5
 # Squared radius that holds 90% of a two-dimensional Gaussian: -2 log(1 - 0.9).
@@ -189,7 +191,7 @@ def _principal_plane(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _scatter(ax: Axes, model: Any, plane: FloatArray, labels: NDArray[Any]) -> None:
-    shown = thinned(len(plane))
+    shown = _shown(labels)
     points, groups = _jittered(plane[shown]), labels[shown]
     n = len(shown)
     size, alpha = (26.0, 0.75) if n <= 500 else (12.0, 0.55) if n <= 5000 else (4.0, 0.25)
@@ -224,6 +226,13 @@ def _scatter(ax: Axes, model: Any, plane: FloatArray, labels: NDArray[Any]) -> N
                 handle.set_alpha(1.0)
                 handle.set_sizes([30.0])
     _headline(ax, labels, n, len(plane))
+
+
+def _shown(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Rows to draw: a random subset of many, and in any case all rows of small clusters."""
+    small = np.flatnonzero(np.bincount(labels)[labels] <= ALWAYS_SHOWN)
+    subset = thinned(len(labels))
+    return np.union1d(subset, small[:MOST_POINTS])
 
 
 def _jittered(points: FloatArray) -> FloatArray:

@@ -102,6 +102,7 @@ def sizes(model: Any, X: ArrayLike | None = None, ax: Axes | None = None) -> Axe
         title = "How large, and how sure of its rows?"
         _name_bars(ax, bars, [percent(share) for share in certain])
     ax.set(xlabel="cluster", ylabel="rows")
+    ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.set_ylim(0.0, 1.15 * counts.max())
     # Two bars across the whole width would look like something else.
     room = max(0.3, 0.5 * (6 - len(counts)))

@@ -49,7 +49,7 @@ def similarity(model: Any, ax: Axes | None = None) -> Axes:
     rows = _subset(len(labels))
     matrix = partitions.similarity(draws[:, rows])
     order, ends = _ordered(labels[rows], matrix)
-    ax = axes(ax, (5.4, 4.6))
+    ax = axes(ax, (5.6, 4.6), compress=True)
     image = ax.imshow(
         matrix[np.ix_(order, order)],
         vmin=0.0,

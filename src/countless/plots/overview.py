@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import ArrayLike
 
 from ..io import write_whole
-from ._style import INK, Picture, axes, count, percent, quiet
+from ._style import INK, Picture, axes, count, layout, percent, quiet
 from .certainty import label_probability
 from .clusters import clusters
 from .counts import n_clusters, sizes
@@ -55,7 +54,7 @@ def summary(model: Any, X: ArrayLike, path: str | os.PathLike[str] | None = None
     >>> len(figure.axes) >= 4
     True
     """
-    figure = Picture(figsize=(13.0, 8.4), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
+    figure = Picture(figsize=(13.0, 8.4), layout=layout())
     sampled = model.posterior_.n_draws > 1
     below = ["counts"] * 5 + ["sizes"] * 5 if sampled else ["rows"] * 6 + ["sizes"] * 4
     ratios = [2.0, 1.0] if sampled else [1.0, 1.0]
@@ -108,7 +107,25 @@ def sentence(model: Any, X: ArrayLike | None = None) -> str:
 
 
 def render(figure: Figure, kind: str = "png") -> bytes:
-    """The figure as the bytes of a file; no time stamp, so that the same figure gives the same bytes."""
+    """The figure as the bytes of a file; no time stamp, so that the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+    kind : str
+        ``"png"``, ``"pdf"``, ``"svg"`` or another format of matplotlib.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    >>> cl.plots.render(cl.plots.n_clusters(model).figure)[1:4]
+    b'PNG'
+    """
     buffer = io.BytesIO()
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:

@@ -25,9 +25,9 @@ BUDGET = 2e9
 
 def similarity(labels: NDArray[Any]) -> FloatArray:
     """Share of the draws in which two rows are in one cluster; ``labels`` is draws x rows."""
-    out = np.zeros((labels.shape[1],) * 2)
-    _count_pairs(np.ascontiguousarray(labels, dtype=np.int64), out)
-    return out / len(labels)
+    out = np.empty((labels.shape[1],) * 2)
+    _share_together(np.ascontiguousarray(labels.T, dtype=np.int32), out)
+    return out
 
 
 def expected_vi(candidates: NDArray[Any], draws: NDArray[Any]) -> FloatArray:
@@ -67,14 +67,16 @@ def _n_log_n(n: int) -> FloatArray:
 
 
 @kernel
-def _count_pairs(labels, out):
-    n_draws, n_rows = labels.shape
-    for m in range(n_draws):
-        for i in range(n_rows):
-            mine = labels[m, i]
-            for j in range(n_rows):
-                if labels[m, j] == mine:
-                    out[i, j] += 1.0
+def _share_together(labels, out):
+    """``labels`` is rows x draws, so that a pair of rows is compared along contiguous memory."""
+    n_rows, n_draws = labels.shape
+    for i in range(n_rows):
+        out[i, i] = 1.0
+        for j in range(i):
+            count = 0
+            for m in range(n_draws):
+                count += labels[i, m] == labels[j, m]
+            out[i, j] = out[j, i] = count / n_draws
 
 
 @kernel

@@ -1,0 +1,65 @@
+"""Chains over partitions, run by the moves themselves, and the criterion by which they are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.inference import Problem, State
+from countless.inference.schedule import Move, Schedule
+
+from .enumeration import expected_total_variation, frequencies, total_variation
+
+N_DRAWS = 20_000
+WARMUP = 50
+# Total variation allowed, in units of what independent draws show on average.
+LIMIT = 1.5
+
+
+class Draws(NamedTuple):
+    """Labels (draw, row) and concentrations (draw) that a chain kept."""
+
+    labels: NDArray[np.int64]
+    concentration: NDArray[np.float64]
+
+
+class Rarely:
+    """A move that is made once in ``every`` rounds."""
+
+    def __init__(self, move: Move, every: int) -> None:
+        self.name = move.name
+        self._move = move
+        self._every = every
+        self._rounds = 0
+
+    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
+        self._rounds += 1
+        if self._rounds % self._every == 0:
+            self._move.step(rng, state, problem)
+
+
+def run_chain(
+    problem: Problem, moves: Sequence[Move], rng: np.random.Generator, thin: int = 1, n_draws: int = N_DRAWS
+) -> Draws:
+    """One chain from a single cluster; every ``thin``-th round is kept."""
+    start = problem.prior.initial().concentration
+    state = State(problem, np.zeros(problem.n_rows, dtype=np.int64), start)
+    schedule = Schedule(moves)
+    kept = Draws(np.empty((n_draws, problem.n_rows), dtype=np.int64), np.empty(n_draws))
+    for _ in range(WARMUP):
+        schedule.step(rng, state, problem)
+    for draw in range(n_draws):
+        for _ in range(thin):
+            schedule.step(rng, state, problem)
+        kept.labels[draw] = state.chain.labels
+        kept.concentration[draw] = state.concentration
+    return kept
+
+
+def excess(labels: NDArray[np.int64], posterior: NDArray[np.float64], rng: np.random.Generator) -> float:
+    """Total variation between draws and posterior, in units of what as many independent draws would show."""
+    shown = total_variation(frequencies(labels), posterior)
+    return shown / expected_total_variation(posterior, len(labels), rng)

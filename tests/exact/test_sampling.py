@@ -1,0 +1,86 @@
+"""Sweep and split-merge draw every partition of seven rows as often as the exact posterior says.
+
+Every family and every prior. The frequencies of 20,000 draws may differ from the posterior by 1.5 times the
+total variation that 20,000 independent draws show on average.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from countless.inference import Problem
+from countless.inference.split_merge import SplitMerge
+from countless.inference.sweep import GibbsSweep
+
+from .chains import LIMIT, N_DRAWS, Rarely, excess, run_chain
+from .enumeration import exact_posterior, frequencies, partitions, total_variation
+from .problems import EXAMPLES, PRIORS, example, families_without_example
+
+every_example = pytest.mark.parametrize("name", EXAMPLES)
+every_prior = pytest.mark.parametrize("prior", PRIORS)
+
+
+def _problem(name, prior):
+    family, X = example(name)
+    return Problem.of(X, family, PRIORS[prior]), exact_posterior(family, X, PRIORS[prior])
+
+
+def test_every_family_has_an_example():
+    missing = families_without_example()
+    assert not missing, f"add seven rows for {sorted(missing)} to tests/exact/problems.py"
+
+
+def test_all_partitions_are_listed_once():
+    found = partitions(7)
+    assert len(found) == 877  # the seventh Bell number
+    assert len(np.unique(found, axis=0)) == 877
+    renamed = found[:, ::-1].max() - found  # any other names of the clusters
+    np.testing.assert_array_equal(frequencies(renamed), np.full(877, 1 / 877))
+
+
+@every_prior
+@every_example
+def test_the_problem_can_tell_right_from_wrong(name, prior, rng):
+    """Several partitions share the posterior, and independent draws meet the criterion with room to spare."""
+    posterior = _problem(name, prior)[1]
+    assert posterior.sum() == pytest.approx(1.0, rel=1e-12)
+    assert posterior.max() < 0.6
+    assert np.sum(posterior > 0.02) >= 3
+    samples = rng.multinomial(N_DRAWS, posterior, size=300) / N_DRAWS
+    shown = np.array([total_variation(sample, posterior) for sample in samples])
+    assert shown.mean() + 5.0 * shown.std() < LIMIT * shown.mean()
+
+
+@every_prior
+@every_example
+def test_sweep(name, prior, rng):
+    problem, posterior = _problem(name, prior)
+    draws = run_chain(problem, [GibbsSweep()], rng, thin=2)
+    assert excess(draws.labels, posterior, rng) <= LIMIT
+
+
+@every_prior
+@every_example
+def test_sweep_and_split_merge(name, prior, rng):
+    problem, posterior = _problem(name, prior)
+    draws = run_chain(problem, [GibbsSweep(), SplitMerge(5)], rng)
+    assert excess(draws.labels, posterior, rng) <= LIMIT
+
+
+@every_example
+def test_split_merge_with_rare_sweeps(name, rng):
+    """One sweep in fifty rounds of twenty proposals; the priors take turns."""
+    prior = list(PRIORS)[EXAMPLES.index(name) % len(PRIORS)]
+    problem, posterior = _problem(name, prior)
+    draws = run_chain(problem, [Rarely(GibbsSweep(), 50), SplitMerge(20)], rng)
+    assert excess(draws.labels, posterior, rng) <= LIMIT
+
+
+@every_prior
+@pytest.mark.parametrize("name", ["gaussian", "poisson", "categorical"])
+def test_split_merge_alone(name, prior, rng):
+    """Merges lead to one cluster and splits from there to any partition, so no sweep is needed at all."""
+    problem, posterior = _problem(name, prior)
+    draws = run_chain(problem, [SplitMerge(20)], rng)
+    assert excess(draws.labels, posterior, rng) <= LIMIT
