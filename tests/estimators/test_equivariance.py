@@ -61,8 +61,10 @@ def _compare(family, moved_family, shift, scale, engine, rows):
     np.testing.assert_allclose(there.posterior_.log_joint, here.posterior_.log_joint - N * log_volume, rtol=1e-7)
     np.testing.assert_allclose(there.predict_proba(moved), here.predict_proba(rows), rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(there.score_samples(moved), here.score_samples(rows) - log_volume, rtol=1e-6, atol=1e-6)
-    sampled, expected = there.sample(6)[0], here.sample(6)[0]
-    np.testing.assert_allclose((sampled - shift) / scale, expected, rtol=1e-6, atol=1e-6)
+    if family != "gaussian-known-covariance":
+        # By default its two covariances are proportional: any basis suits them, and rounding chooses one.
+        sampled, expected = there.sample(6)[0], here.sample(6)[0]
+        np.testing.assert_allclose((sampled - shift) / scale, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("engine", list(ENGINES))

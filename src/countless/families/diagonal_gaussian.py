@@ -38,7 +38,7 @@ class DiagonalGaussian(Family):
     mean : array of length D, optional
         Prior mean of the cluster means. Default: the mean of the data.
     mean_strength : float or array, optional
-        Number of rows that the prior mean is worth. Default 0.01, as for ``Gaussian``.
+        Number of rows that the prior mean is worth. Default 0.001, as for ``Gaussian``.
     scale : float or array, optional
         The expected variance of a column is ``scale / (dof - 2)``. Default: the variance of the column
         divided by ``5 ** (2 / D)``, so that five such clusters would fill the volume of the data.
@@ -63,7 +63,7 @@ class DiagonalGaussian(Family):
         mean, variance = column_moments(X)
         return self._with(
             mean=per_column("mean", mean if self.mean is None else self.mean, d, positive=False),
-            mean_strength=per_column("mean_strength", 0.01 if self.mean_strength is None else self.mean_strength, d),
+            mean_strength=per_column("mean_strength", 0.001 if self.mean_strength is None else self.mean_strength, d),
             scale=per_column("scale", variance / EXPECTED_CLUSTERS ** (2 / d) if self.scale is None else self.scale, d),
             dof=per_column("dof", 3.0 if self.dof is None else self.dof, d),
         )

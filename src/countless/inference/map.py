@@ -30,10 +30,12 @@ class MAP(Inference):
 
     Parameters
     ----------
-    restarts : int
-        Independent searches, from different starts and orders of the rows; the best is returned.
-    perturbations : int
-        Rounds in each search in which a few clusters are dissolved and rebuilt.
+    restarts : int, optional
+        Independent searches, from different starts and orders of the rows; the best is returned. Default: 8,
+        fewer beyond 10,000 rows, and at least 2.
+    perturbations : int, optional
+        Rounds in each search in which a few clusters are dissolved and rebuilt. Default: 10, fewer beyond 10,000
+        rows, and at least 1.
     max_sweeps : int
         Limit on the passes over the rows in one climb.
     start : str or array of labels
@@ -49,15 +51,22 @@ class MAP(Inference):
     (4,)
     """
 
-    restarts: int = 8
-    perturbations: int = 10
+    restarts: int | None = None
+    perturbations: int | None = None
     max_sweeps: int = 100
     start: Any = "dispersed"
     n_threads: int | None = None
 
     def __post_init__(self) -> None:
         for name, minimum in (("restarts", 1), ("perturbations", 0), ("max_sweeps", 1)):
-            whole_number(name, getattr(self, name), minimum)
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), minimum)
+
+    def _effort(self, n_rows: int) -> tuple[int, int]:
+        """Restarts and perturbations: large problems have sharp optima, and every round costs a pass."""
+        restarts = max(2, min(8, 80_000 // n_rows)) if self.restarts is None else self.restarts
+        rounds = max(1, min(10, 100_000 // n_rows)) if self.perturbations is None else self.perturbations
+        return restarts, rounds
 
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
         """Search from every start and keep the best."""
@@ -67,8 +76,9 @@ class MAP(Inference):
                 return None
             return self._search(problem, number, stream, monitor)
 
-        total = self.restarts * (1 + self.perturbations)
-        searches, interrupted = run_jobs(one_search, self.restarts, total, rng, self.n_threads, progress, "MAP search")
+        restarts, rounds = self._effort(problem.n_rows)
+        total = restarts * (1 + rounds)
+        searches, interrupted = run_jobs(one_search, restarts, total, rng, self.n_threads, progress, "MAP search")
         done = [search for search in searches if search is not None]
         if not done:
             raise KeyboardInterrupt("stopped before the first search was over")
@@ -93,7 +103,7 @@ class MAP(Inference):
         objective = [state.log_joint(problem)]
         self._improve(rng, state, problem, objective)
         monitor.advance(f"{state.n_clusters} clusters")
-        for _ in range(self.perturbations):
+        for _ in range(self._effort(problem.n_rows)[1]):
             if monitor.stopping.is_set() or problem.n_rows < 3:
                 break
             trial = State(problem, _disturb(rng, state), state.concentration)

@@ -33,6 +33,8 @@ class Posterior:
     concentration : array (chain, draw)
     objective : array
         Log joint at each step of an optimiser; empty for samplers.
+    interrupted : bool
+        Whether the fit was stopped before all draws were made.
 
     Examples
     --------
@@ -47,11 +49,12 @@ class Posterior:
     log_joint: FloatArray
     concentration: FloatArray
     objective: FloatArray
+    interrupted: bool = False
 
     @classmethod
     def of(cls, draws: Draws) -> Posterior:
         """Wrap what an engine returned."""
-        return cls(draws.labels, draws.n_clusters, draws.log_joint, draws.concentration, draws.objective)
+        return cls(*draws)
 
     @property
     def n_draws(self) -> int:

@@ -1,0 +1,129 @@
+"""A family of one's own in one file outside the package: negative binomial counts of known dispersion r.
+
+p_j ~ Beta(a_j, b_j),  P(x_j | p_j) = C(x_j + r - 1, x_j) p_j^r (1 - p_j)^x_j,  posterior Beta(a + n r, b + sum x)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+import countless as cl
+from countless._jit import kernel
+from countless._special import digamma
+from countless.families import Family, Layout, implements, register, verbs
+from countless.families.base import FloatArray, per_column, require_counts
+
+
+class BetaCounts(NamedTuple):
+    """What kernels receive: verbs are chosen by this type."""
+
+    dispersion: FloatArray
+    a: FloatArray
+    b: FloatArray
+
+
+@register("negative-binomial")
+@dataclass(frozen=True, eq=False)
+class NegativeBinomial(Family):
+    """Independent columns of overdispersed counts; beta priors on p. ``None`` is set from the data."""
+
+    dispersion: Any = 1.0
+    a: Any = None
+    b: Any = None
+
+    def resolve(self, X: FloatArray) -> Self:
+        d = X.shape[1]
+        r = per_column("dispersion", self.dispersion, d)
+        p = r / (r + (X.sum(axis=0) + 1.0) / (len(X) + 1.0))  # the p whose mean r (1 - p) / p is that of the column
+        a = per_column("a", 2.0 * p if self.a is None else self.a, d)
+        b = per_column("b", 2.0 * (1.0 - p) if self.b is None else self.b, d)
+        return self._with(dispersion=r, a=a, b=b)
+
+    def check(self, X: FloatArray) -> None:
+        require_counts(X, "negative-binomial data")
+
+    def prepare(self) -> BetaCounts:
+        return BetaCounts(self.dispersion, self.a, self.b)
+
+    def layout(self) -> Layout:
+        d = len(self.dispersion)
+        return Layout(statistics=2 + d, cache=0, parameters=d)
+
+    def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        return rng.negative_binomial(self.dispersion, parameters, size=(n, len(parameters))).astype(np.float64)
+
+
+@kernel
+def log_beta(a, b):
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+@implements(verbs.row_statistics, BetaCounts)
+def _row_statistics(family, row, out):
+    """One row, its counts, and the log of the binomial coefficients, which depend on the row alone."""
+    d = row.size
+    out[0] = 1.0
+    out[1 + d] = 0.0
+    for j in range(d):
+        r = family.dispersion[j]
+        out[1 + j] = row[j]
+        out[1 + d] += math.lgamma(row[j] + r) - math.lgamma(row[j] + 1.0) - math.lgamma(r)
+
+
+@implements(verbs.log_marginal, BetaCounts)
+def _log_marginal(family, statistics, cache, k):
+    d = family.a.size
+    value = statistics[k, 1 + d]
+    for j in range(d):
+        a = family.a[j] + statistics[k, 0] * family.dispersion[j]
+        value += log_beta(a, family.b[j] + statistics[k, 1 + j]) - log_beta(family.a[j], family.b[j])
+    return value
+
+
+@implements(verbs.draw_parameters, BetaCounts)
+def _draw_parameters(family, statistics, cache, k, rng, parameters):
+    for j in range(family.a.size):
+        a = family.a[j] + statistics[k, 0] * family.dispersion[j]
+        p = rng.beta(a, family.b[j] + statistics[k, 1 + j])
+        parameters[k, j] = min(max(p, 1e-300), 1.0 - 1e-16)  # the logarithms below stay finite
+
+
+@implements(verbs.natural, BetaCounts)
+def _natural(family, parameters, k, out):
+    d = family.a.size
+    out[0], out[1 + d] = 0.0, 1.0
+    for j in range(d):
+        out[0] += family.dispersion[j] * math.log(parameters[k, j])
+        out[1 + j] = math.log1p(-parameters[k, j])
+
+
+@implements(verbs.expected_natural, BetaCounts)
+def _expected_natural(family, statistics, cache, k, out):
+    d = family.a.size
+    out[0], out[1 + d] = 0.0, 1.0
+    for j in range(d):
+        a = family.a[j] + statistics[k, 0] * family.dispersion[j]
+        b = family.b[j] + statistics[k, 1 + j]
+        out[0] += family.dispersion[j] * (digamma(a) - digamma(a + b))
+        out[1 + j] = digamma(b) - digamma(a + b)
+
+
+@implements(verbs.divergence, BetaCounts)
+def _divergence(family, row, centre):
+    """x log(x / mean) - (x + r) log((x + r) / (mean + r))."""
+    value = 0.0
+    for j in range(row.size):
+        r, mean = family.dispersion[j], max(centre[1 + j], 1e-300)
+        value -= (row[j] + r) * math.log((row[j] + r) / (mean + r))
+        if row[j] > 0.0:
+            value += row[j] * math.log(row[j] / mean)
+    return value
+
+
+if __name__ == "__main__":
+    counts = np.random.default_rng(0).negative_binomial(3, np.repeat([0.7, 0.05], 30))[:, None]
+    print(cl.DPMixture(family=NegativeBinomial(dispersion=3.0), random_state=0).fit(counts).labels_)
