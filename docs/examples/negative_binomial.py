@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-import countless as cl
 from countless._jit import kernel
 from countless._special import digamma
 from countless.families import Family, Layout, implements, register, verbs
@@ -19,8 +18,6 @@ from countless.families.base import FloatArray, per_column, require_counts
 
 
 class BetaCounts(NamedTuple):
-    """What kernels receive: verbs are chosen by this type."""
-
     dispersion: FloatArray
     a: FloatArray
     b: FloatArray
@@ -50,8 +47,7 @@ class NegativeBinomial(Family):
         return BetaCounts(self.dispersion, self.a, self.b)
 
     def layout(self) -> Layout:
-        d = len(self.dispersion)
-        return Layout(statistics=2 + d, cache=0, parameters=d)
+        return Layout(statistics=2 + len(self.a), cache=0, parameters=len(self.a))
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.negative_binomial(self.dispersion, parameters, size=(n, len(parameters))).astype(np.float64)
@@ -69,9 +65,8 @@ def _row_statistics(family, row, out):
     out[0] = 1.0
     out[1 + d] = 0.0
     for j in range(d):
-        r = family.dispersion[j]
         out[1 + j] = row[j]
-        out[1 + d] += math.lgamma(row[j] + r) - math.lgamma(row[j] + 1.0) - math.lgamma(r)
+        out[1 + d] -= math.log(row[j] + family.dispersion[j]) + log_beta(row[j] + 1.0, family.dispersion[j])
 
 
 @implements(verbs.log_marginal, BetaCounts)
@@ -122,8 +117,3 @@ def _divergence(family, row, centre):
         if row[j] > 0.0:
             value += row[j] * math.log(row[j] / mean)
     return value
-
-
-if __name__ == "__main__":
-    counts = np.random.default_rng(0).negative_binomial(3, np.repeat([0.7, 0.05], 30))[:, None]
-    print(cl.DPMixture(family=NegativeBinomial(dispersion=3.0), random_state=0).fit(counts).labels_)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 Value = TypeVar("Value")
 
+_KINDS = {"U": "text", "S": "text", "M": "dates", "m": "time spans"}
+
 
 def as_rows(X: Any, name: str = "X") -> NDArray[np.float64]:
     """Rows as a C-contiguous float64 matrix; one-dimensional input is one column.
@@ -32,13 +34,21 @@ def as_rows(X: Any, name: str = "X") -> NDArray[np.float64]:
         )
     if hasattr(X, "toarray"):
         raise TypeError(f"{name} is sparse; pass a dense array, for example {name}.toarray()")
-    array = np.asarray(X)
+    if np.ma.is_masked(X):
+        raise ValueError(f"{name} is a masked array with hidden cells; drop or fill such cells before the fit")
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise ValueError(f"{name} must be a table of rows and columns, got rows of different lengths") from None
     if array.dtype.kind == "c":
         raise ValueError(f"{name}: Complex data not supported, use real numbers")
+    if array.dtype.kind in "USmM":
+        raise ValueError(f"{name} must hold numbers only, got {_KINDS[array.dtype.kind]}; turn them into numbers first")
     try:
         array = np.array(array, dtype=np.float64, order="C", copy=None)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers only: {error}") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} must hold numbers only: {error}") from None
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
@@ -61,11 +71,23 @@ def _text_columns(X: Any) -> list[str]:
     if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
         return []
     names = []
-    for column, dtype in zip(X.columns, X.dtypes, strict=True):
+    for j, (column, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
         kind = str(dtype).lower()
-        if any(word in kind for word in ("object", "str", "utf8", "categor", "date", "time")):
+        if any(word in kind for word in ("str", "utf8", "date", "time")) or (
+            any(word in kind for word in ("object", "categor")) and not _holds_numbers(X, j)
+        ):
             names.append(str(column))
     return names
+
+
+def _holds_numbers(X: Any, j: int) -> bool:
+    """Whether the cells of a column of mixed type or of categories are numbers after all."""
+    try:
+        cells = np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[:, j])
+        cells.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return not any(isinstance(cell, str) for cell in cells)
 
 
 def as_labels(labels: Any, name: str = "labels", n_rows: int | None = None) -> NDArray[np.int64]:
@@ -100,6 +122,8 @@ def choose(name: str, key: Any, options: Mapping[str, Value], otherwise: str = "
     if isinstance(key, str) and key in options:
         return options[key]
     listed = ", ".join(repr(option) for option in sorted(options))
+    if isinstance(key, type):
+        raise TypeError(f"{name}: got the class {key.__name__}; pass an instance, {key.__name__}(), or one of {listed}")
     tail = f", or pass {otherwise}" if otherwise else ""
     raise ValueError(f"{name}: {key!r} is not known; choose one of {listed}{tail}")
 

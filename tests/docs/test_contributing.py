@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
-from exact.enumeration import exact_posterior, expected_total_variation, frequencies, partitions, total_variation
 
 import countless as cl
 from countless.inference import Problem, State
 from countless.inference.schedule import Schedule
 from countless.inference.sweep import GibbsSweep
 from countless.priors import CRP
+from exact.enumeration import exact_posterior, expected_total_variation, frequencies, partitions, total_variation
 
 from .conftest import EXAMPLE, ROOT
 
@@ -22,13 +24,14 @@ QUOTED = [block for block in BLOCKS if block in EXAMPLE.read_text(encoding="utf-
 
 
 @pytest.fixture
-def guide(example):
+def guide(example, monkeypatch):
     """The names that the blocks define, run one after the other as a reader would."""
-    names: dict = {"__name__": "guide"}
+    module = ModuleType("guide")
+    monkeypatch.setitem(sys.modules, "guide", module)
     for block in BLOCKS:
         if block not in QUOTED:
-            exec(compile(block, "CONTRIBUTING.md", "exec"), names)
-    return names
+            exec(compile(block, "guide", "exec"), vars(module))
+    return vars(module)
 
 
 def test_the_blocks_run_and_the_family_is_quoted_from_its_file(guide):
@@ -48,7 +51,7 @@ def test_the_prior_of_the_guide_is_a_probability(guide):
     for n in (1, 2, 5):
         total = sum(np.exp(prior.log_prob(labels)) for labels in partitions(n))
         assert total == pytest.approx(1.0, rel=1e-10)
-    # One rows is added to five: the probabilities of its places, in one partition, against those of six.
+    # One row is added to five: the probabilities of its places, in one partition, against those of six.
     five = np.array([0, 0, 1, 0, 2])
     places = [prior.log_prob(np.append(five, place)) for place in range(4)]
     assert np.logaddexp.reduce(places) == pytest.approx(prior.log_prob(five), rel=1e-10)

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from helpers import batch_error
 from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import gamma as gamma_law
@@ -16,6 +15,7 @@ from countless.inference.concentration import ConcentrationUpdate
 from countless.inference.split_merge import SplitMerge
 from countless.inference.sweep import GibbsSweep
 from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
+from helpers import batch_error
 
 from .chains import LIMIT, excess, run_chain
 from .enumeration import exact_posterior, log_evidences, partitions

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from helpers import generator
 from scipy.optimize import minimize_scalar
 
 from countless.inference import MAP, Problem
 from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
+from helpers import generator
 
 from .enumeration import log_evidences, log_priors, partitions
 from .problems import EXAMPLES, PRIORS, example

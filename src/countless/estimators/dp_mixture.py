@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._random import as_generator
-from .._validate import as_rows
+from .._validate import as_rows, whole_number
 from ..families import Family, resolve_family
 from ..inference import Inference, Problem, resolve_inference
 from ..posterior import Posterior, Predictor
@@ -106,7 +106,8 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
                 "are kept",
                 stacklevel=2,
             )
-        self._fit_rows = rows
+        # A copy: what the user does to X after the fit must not reach the predictions.
+        self._fit_rows = rows.copy()
         self.posterior_ = Posterior.of(draws)
         self.labels_ = self.posterior_.consensus()
         self.n_clusters_ = int(self.labels_.max()) + 1
@@ -164,6 +165,7 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
             Consensus cluster of each row, -1 for a new one.
         """
         check_is_fitted(self)
+        n_samples = whole_number("n_samples", n_samples, 1)
         rng = as_generator(self.random_state)
         predictor = self._predictor()
         weights = np.exp(predictor.log_weights(self.labels_, self.concentration_))
@@ -184,8 +186,16 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         return rows
 
     def _rows(self, X: Any, reset: bool) -> FloatArray:
+        rows = as_rows(X)
+        if len(rows) == 0:
+            raise ValueError(f"X has 0 rows (shape={rows.shape}); at least 1 is needed")
+        if np.ndim(X) == 1:
+            raise ValueError(
+                "X must be a table of rows and columns, got 1 dimension. Reshape your data: X.reshape(-1, 1) is one "
+                "column, X.reshape(1, -1) one row"
+            )
         validate_data(self, X, reset=reset, skip_check_array=True)
-        return as_rows(X)
+        return rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -26,6 +26,9 @@ FAMILIES: dict[str, type[Family]] = {}
 # Prior guess of how many clusters share the spread of the data; see Gaussian.resolve.
 EXPECTED_CLUSTERS = 5.0
 
+# Sums of squares of numbers up to this size stay finite.
+LARGEST = 1e150
+
 
 class Layout(NamedTuple):
     """How many numbers a cluster needs: statistics, cache, parameters, scratch space, scoring board."""
@@ -238,20 +241,25 @@ def per_column(name: str, value: Any, n_columns: int, positive: bool = True) -> 
         )
     if not np.all(np.isfinite(array)) or (positive and np.any(array <= 0)):
         raise ValueError(f"{name} must be finite{' and positive' if positive else ''}, got {value!r}")
-    return np.ascontiguousarray(np.broadcast_to(array, (n_columns,)))
+    # A copy: a view would be read-only, another type to the compiler, and would follow the user's array.
+    return np.array(np.broadcast_to(array, (n_columns,)))
 
 
 def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and variance of each column; a constant column, or a single row, has variance one."""
     if len(X) == 0:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
+    largest = np.abs(X).max(axis=0)
+    if np.any(largest > LARGEST):
+        j = int(np.argmax(largest > LARGEST))
+        raise ValueError(f"X: column {j} holds {largest[j]:g}, too large to be squared; use other units for it")
     # About the first row: the mean of a constant column is then exact, however many rows there are.
     gap = X - X[0]
     shift = gap.mean(axis=0)
     mean = X[0] + shift
     variance = ((gap - shift) ** 2).mean(axis=0)
     # Rounding leaves a constant column of large numbers with a tiny variance.
-    resolution = (np.abs(X).max(axis=0) * 1e-15) ** 2
+    resolution = (largest * 1e-15) ** 2
     variance[variance <= resolution] = 1.0
     return mean, variance
 

@@ -21,6 +21,9 @@ from . import verbs
 from .base import Family, FloatArray, Layout, as_numbers, register, require_counts
 from .verbs import implements
 
+# A larger code is an identifier, not a category: a cluster would need a number for each code below it.
+MOST_LEVELS = 1_000_000
+
 
 class DirichletColumns(NamedTuple):
     """Concentrations of all levels of all columns in one array; ``first[j]`` is where column j starts."""
@@ -84,6 +87,11 @@ class Categorical(Family):
 
     def check(self, X: FloatArray) -> None:
         require_counts(X, "categorical data")
+        if X.max(initial=0) >= MOST_LEVELS:
+            i, j = np.argwhere(X >= MOST_LEVELS)[0]
+            raise ValueError(
+                f"X: column {j} holds the code {X[i, j]:g}; number its categories 0, 1, 2, ... without gaps"
+            )
         levels = self._levels(X)
         over = np.argwhere(levels <= X)
         if len(over):

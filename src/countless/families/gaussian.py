@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,12 +34,12 @@ from .base import (
     Family,
     FloatArray,
     Layout,
-    as_numbers,
     column_moments,
     one_number,
     per_column,
     register,
 )
+from .covariances import covariance_matrix, default_covariance
 from .verbs import implements
 
 # Cache of a cluster: c, v, log det P, the constants of the two predictives, then m and the factor of P.
@@ -89,7 +89,7 @@ class Gaussian(Family):
     >>> import countless as cl
     >>> family = cl.families.Gaussian(mean=[0.0], mean_strength=1.0, scale=[[1.0]], dof=3.0)
     >>> round(float(family.log_predictive([[0.0]])[0]), 6)
-    -0.798183
+    -0.798156
     """
 
     mean: ArrayLike | None = None
@@ -151,37 +151,6 @@ def rows_from_precision(packed: FloatArray, noise: FloatArray) -> FloatArray:
     factor = np.zeros((d, d))
     factor[np.triu_indices(d)[::-1]] = packed
     return np.ascontiguousarray(solve_triangular(factor, noise.T, lower=True, trans="T").T)
-
-
-def default_covariance(X: FloatArray) -> FloatArray:
-    """Covariance of the rows, pulled towards its diagonal so that it is positive for D > N too."""
-    n, d = X.shape
-    _, variance = column_moments(X)
-    if n < 2:
-        return np.diag(variance)
-    root = np.sqrt(variance)
-    correlation = np.atleast_2d(np.cov((X - X.mean(axis=0)) / root, rowvar=False, bias=True))
-    shrinkage = (d + 1) / (n + d + 1)
-    mixed = (1 - shrinkage) * correlation
-    np.fill_diagonal(mixed, 1.0)
-    return mixed * np.outer(root, root)
-
-
-def covariance_matrix(name: str, value: Any, d: int) -> FloatArray:
-    """A D x D positive matrix from a number, a diagonal or a matrix."""
-    array = as_numbers(name, value)
-    if array.ndim < 2:
-        array = np.diag(per_column(name, value, d))
-    if array.shape != (d, d):
-        raise ValueError(f"{name} must be a {d} x {d} matrix, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be a symmetric matrix of finite numbers")
-    root = np.sqrt(np.abs(np.diag(array)))
-    if np.any(np.abs(array - array.T) > 1e-8 * np.outer(root, root)):
-        raise ValueError(f"{name} must be a symmetric matrix of finite numbers")
-    if np.any(root == 0) or np.linalg.eigvalsh(array / np.outer(root, root))[0] <= 0:
-        raise ValueError(f"{name} must be positive definite")
-    return np.ascontiguousarray((array + array.T) / 2)
 
 
 @implements(verbs.row_statistics, NormalInverseWishart)

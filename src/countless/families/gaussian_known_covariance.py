@@ -19,7 +19,7 @@ from .._jit import kernel
 from .._special import LOG_2PI
 from . import verbs
 from .base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, column_moments, per_column, register
-from .gaussian import covariance_matrix, default_covariance
+from .covariances import covariance_matrix, default_covariance
 from .verbs import implements
 
 

@@ -43,7 +43,7 @@ def resolve_inference(inference: str | Inference, n_rows: int, n_columns: int) -
     """Engine object for a short string; ``"auto"`` picks by the size of the problem."""
     if isinstance(inference, Inference):
         return inference
-    if inference == "auto":
+    if isinstance(inference, str) and inference == "auto":
         cost = n_rows * max(n_columns, 4) ** 1.5
         inference = "gibbs" if cost <= SAMPLING_LIMIT else "map"
     return choose("inference", inference, ENGINES, "'auto' or a countless.inference object")()

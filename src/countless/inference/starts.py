@@ -12,7 +12,7 @@ import numpy as np
 
 from .._jit import kernel
 from .._special import draw_from_logs
-from .._validate import by_first_appearance, choose
+from .._validate import as_labels, choose
 from ..families import verbs
 from .state import IntArray, Problem, State
 
@@ -52,10 +52,7 @@ DISPERSED = ("one", "sequential", "prior", "greedy")
 def start_labels(kind: str | IntArray, number: int, problem: Problem, rng: np.random.Generator) -> IntArray:
     """Labels for chain ``number``: one of ``STARTS``, 'dispersed' for each in turn, or labels given by the user."""
     if not isinstance(kind, str):
-        labels = np.asarray(kind)
-        if labels.shape != (problem.n_rows,):
-            raise ValueError(f"start must hold {problem.n_rows} labels, one per row, got shape {labels.shape}")
-        labels = by_first_appearance(labels)
+        labels = as_labels(kind, "start", problem.n_rows)
         most = problem.prior.max_clusters(problem.n_rows)
         if labels.max() >= most:
             raise ValueError(f"start has {labels.max() + 1} clusters, but the prior allows at most {most}")

@@ -40,7 +40,7 @@ class Posterior:
     --------
     >>> import countless as cl
     >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
-    >>> model.posterior_.similarity()[0, 1] > 0.5
+    >>> bool(model.posterior_.similarity()[0, 1] > 0.5)
     True
     """
 

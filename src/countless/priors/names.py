@@ -40,5 +40,9 @@ def resolve_prior(prior: str | Prior) -> Prior:
     if isinstance(prior, str) and prior in _REGISTRY:
         return _REGISTRY[prior]()
     known = ", ".join(repr(name) for name in sorted(_REGISTRY))
+    if isinstance(prior, type):
+        raise TypeError(
+            f"prior: got the class {prior.__name__}; pass an instance, {prior.__name__}(), or one of {known}"
+        )
     problem = f"unknown name {prior!r}" if isinstance(prior, str) else f"got {prior!r}"
     raise ValueError(f"prior: {problem}; choose one of {known}, or pass a countless.priors object")

@@ -1,0 +1,40 @@
+"""Covariance matrices as hyperparameters: checked where they are given, estimated where they are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .base import FloatArray, as_numbers, column_moments, per_column
+
+
+def default_covariance(X: FloatArray) -> FloatArray:
+    """Covariance of the rows, pulled towards its diagonal so that it is positive for D > N too."""
+    n, d = X.shape
+    _, variance = column_moments(X)
+    if n < 2:
+        return np.diag(variance)
+    root = np.sqrt(variance)
+    correlation = np.atleast_2d(np.cov((X - X.mean(axis=0)) / root, rowvar=False, bias=True))
+    shrinkage = (d + 1) / (n + d + 1)
+    mixed = (1 - shrinkage) * correlation
+    np.fill_diagonal(mixed, 1.0)
+    return mixed * np.outer(root, root)
+
+
+def covariance_matrix(name: str, value: Any, d: int) -> FloatArray:
+    """A D x D positive matrix from a number, a diagonal or a matrix."""
+    array = as_numbers(name, value)
+    if array.ndim < 2:
+        array = np.diag(per_column(name, value, d))
+    if array.shape != (d, d):
+        raise ValueError(f"{name} must be a {d} x {d} matrix, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be a symmetric matrix of finite numbers")
+    root = np.sqrt(np.abs(np.diag(array)))
+    if np.any(np.abs(array - array.T) > 1e-8 * np.outer(root, root)):
+        raise ValueError(f"{name} must be a symmetric matrix of finite numbers")
+    if np.any(root == 0) or np.linalg.eigvalsh(array / np.outer(root, root))[0] <= 0:
+        raise ValueError(f"{name} must be positive definite")
+    return np.ascontiguousarray((array + array.T) / 2)

@@ -1,0 +1,102 @@
+"""Docstrings: every public name has one, those for people show an example, and every example runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import countless as cl
+from countless.families import FAMILIES
+from countless.inference import ENGINES
+from countless.priors import names
+
+MODULES = sorted(
+    found.name
+    for found in pkgutil.walk_packages(cl.__path__, "countless.")
+    if not found.name.endswith("__main__") and found.name.count(".") < 4
+)
+ROOMS = ("families", "priors", "inference", "posterior", "metrics", "estimators", "datasets", "plots", "io")
+
+# Names for those who write a family, a prior or a move, and records that functions return: a docstring is enough.
+# CONTRIBUTING.md shows them at work.
+WITHOUT_EXAMPLE = {
+    "families": {"Family", "Layout", "implements", "localise", "register", "resolve_family"},
+    "priors": {"Prior", "PartitionTable", "Sticks", "register"},
+    "inference": {"Draws", "Inference", "Problem", "State", "register", "resolve_inference"},
+    "posterior": {"Predictor"},
+    "datasets": {"Sample", "Study"},
+    "plots": {"percent", "render"},
+}
+
+
+def _public() -> list[tuple[str, str]]:
+    found = []
+    for room in ROOMS:
+        module = importlib.import_module(f"countless.{room}")
+        for name in getattr(module, "__all__", []):
+            thing = getattr(module, name)
+            if (inspect.isclass(thing) or inspect.isfunction(thing)) and thing.__module__.startswith("countless."):
+                found.append((room, name))
+    return found
+
+
+@pytest.mark.parametrize(("room", "name"), _public())
+def test_public_names_are_explained(room, name):
+    thing = getattr(importlib.import_module(f"countless.{room}"), name)
+    own = thing.__doc__ or ""
+    assert len(own) > 20
+    if name not in WITHOUT_EXAMPLE.get(room, set()):
+        assert ">>>" in own, f"{room}.{name} shows no example"
+
+
+def test_no_exception_is_out_of_date():
+    public = set(_public())
+    assert {(room, name) for room, listed in WITHOUT_EXAMPLE.items() for name in listed} <= public
+
+
+@pytest.mark.parametrize(("room", "name"), [(room, name) for room, name in _public()])
+def test_public_methods_are_explained(room, name):
+    thing = getattr(importlib.import_module(f"countless.{room}"), name)
+    if not inspect.isclass(thing):
+        return
+    for method, function in inspect.getmembers(thing, inspect.isfunction):
+        if not method.startswith("_") and function.__module__.startswith("countless."):
+            assert inspect.getdoc(getattr(thing, method)), f"{name}.{method} has no docstring"
+
+
+def _with_examples() -> list[str]:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    return [
+        name
+        for name in MODULES
+        if any(test.examples for test in finder.find(importlib.import_module(name), name.rsplit(".", 1)[-1]))
+    ]
+
+
+@pytest.mark.parametrize("name", _with_examples())
+def test_examples_run(name):
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_estimator_names_every_choice():
+    text = cl.DPMixture.__doc__
+    families = [name for name, cls in FAMILIES.items() if cls.__module__.startswith("countless.")]
+    assert len(families) >= 11
+    for name in [*families, *names._REGISTRY, *ENGINES, "auto"]:
+        assert f'``"{name}"``' in text, f"the docstring of DPMixture does not mention {name!r}"
+
+
+def test_the_estimator_documents_every_setting_and_every_fitted_name():
+    text = cl.DPMixture.__doc__
+    for name in cl.DPMixture().get_params():
+        assert f"\n    {name} : " in text
+    fitted = cl.DPMixture(inference="map", random_state=0).fit([[0.0], [1.0], [9.0]])
+    for name in vars(fitted):
+        if name.endswith("_") and not name.startswith("_"):
+            assert name in text
