@@ -90,14 +90,17 @@ def test_constant_columns_change_nothing(name, engine):
 @both_engines
 @every_family
 def test_columns_that_say_the_same(name, engine):
-    np.testing.assert_array_equal(_sound(name, np.tile(two_groups(name), 2), engine).labels_, alternating())
+    """They count twice, so that a group may fall into parts; the two groups stay apart."""
+    labels = _sound(name, np.tile(two_groups(name), 2), engine).labels_
+    assert not set(labels[::2]) & set(labels[1::2])
 
 
 @both_engines
 @every_family
 def test_equal_rows_stay_together(name, engine):
-    rows = np.repeat(two_groups(name), 3, axis=0)
-    np.testing.assert_array_equal(_sound(name, rows, engine).labels_, np.repeat(alternating(), 3))
+    labels = _sound(name, np.repeat(two_groups(name), 3, axis=0), engine).labels_.reshape(-1, 3)
+    assert (labels == labels[:, :1]).all()
+    assert not set(labels[::2, 0]) & set(labels[1::2, 0])
 
 
 @both_engines

@@ -24,8 +24,8 @@ def _rows() -> np.ndarray:
     """Three groups, two of which overlap, with correlated columns: draws differ from one another."""
     rng = np.random.default_rng(12)
     rows = rng.standard_normal((N, 3)) @ np.array([[1.0, 0.6, 0.0], [0.0, 0.8, 0.3], [0.0, 0.0, 1.0]])
-    rows[8:16] += [2.5, 0.0, 1.0]
-    rows[16:] += [0.0, 9.0, -6.0]
+    rows[8:16] += [4.0, -2.0, 3.0]
+    rows[16:] += [0.0, 5.0, -4.0]
     return rows
 
 
@@ -100,6 +100,7 @@ def test_durations_in_other_units(scale, given, engine):
     _compare(family, moved, np.zeros(3), scale, engine, rows)
 
 
-def test_draws_differ_so_that_equal_draws_say_something():
-    posterior = model("gaussian").fit(_rows()).posterior_
-    assert len(np.unique(posterior.labels[0], axis=0)) > 5
+@pytest.mark.parametrize("name", [*_families(np.zeros(3), np.ones(3)), "spherical-gaussian", "exponential"])
+def test_draws_differ_so_that_equal_draws_say_something(name):
+    rows = np.exp(0.5 * _rows()) if name == "exponential" else _rows()
+    assert len(np.unique(model(name).fit(rows).posterior_.labels[0], axis=0)) > 2

@@ -94,6 +94,14 @@ def test_a_row_at_any_distance_still_has_probabilities():
         assert np.isfinite(fitted.score_samples(np.full((1, 2), distance))).all()
 
 
+@pytest.mark.parametrize("name", REAL)
+def test_a_row_whose_squares_overflow(name):
+    fitted = model(name).fit(two_groups(name))
+    for method in ("predict", "predict_proba", "score_samples"):
+        with pytest.raises(ValueError, match=r"^X: column 1 holds 1e\+200, too large to be squared; use other units"):
+            getattr(fitted, method)([[0.0, 1e200]])
+
+
 def test_predictions_do_not_depend_on_the_other_rows_asked_for():
     X = two_groups("gaussian")
     fitted = model().fit(X)
