@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401  its BLAS must be loaded before its threads are limited
+from threadpoolctl import threadpool_limits
 
 from helpers import generator
 
@@ -12,3 +16,10 @@ from helpers import generator
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers that depend on the name of the test, its parameters included, and on nothing else."""
     return generator(request.node.name)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_blas_thread() -> Iterator[None]:
+    """Tests run side by side: threads that BLAS would start for its 2 x 2 systems only wait for each other."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

@@ -11,10 +11,18 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from countless._jit import kernel
-from countless._special import digamma
-from countless.families import Family, Layout, implements, register, verbs
-from countless.families.base import FloatArray, per_column, require_counts
+from countless.families import (
+    Family,
+    FloatArray,
+    Layout,
+    digamma,
+    implements,
+    kernel,
+    per_column,
+    register,
+    require_counts,
+    verbs,
+)
 
 
 class BetaCounts(NamedTuple):

@@ -97,7 +97,7 @@ def test_a_row_at_any_distance_still_has_probabilities():
 @pytest.mark.parametrize("name", REAL)
 def test_a_row_whose_squares_overflow(name):
     fitted = model(name).fit(two_groups(name))
-    for method in ("predict", "predict_proba", "score_samples"):
+    for method in ("predict", "predict_proba", "score_samples", "score"):
         with pytest.raises(ValueError, match=r"^X: column 1 holds 1e\+200, too large to be squared; use other units"):
             getattr(fitted, method)([[0.0, 1e200]])
 

@@ -8,12 +8,40 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from .base import FAMILIES, Family, Layout, localise, register, resolve_family
+from .._jit import kernel
+from .._special import digamma
+from . import verbs
+from .base import (
+    FAMILIES,
+    Family,
+    FloatArray,
+    Layout,
+    localise,
+    per_column,
+    register,
+    require_counts,
+    resolve_family,
+)
 from .verbs import implements
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 globals().update({cls.__name__: cls for cls in FAMILIES.values()})
 
-__all__ = ["FAMILIES", "Family", "Layout", "implements", "localise", "register", "resolve_family"]
+# Besides the families: what a file with a new one needs.
+__all__ = [
+    "FAMILIES",
+    "Family",
+    "FloatArray",
+    "Layout",
+    "digamma",
+    "implements",
+    "kernel",
+    "localise",
+    "per_column",
+    "register",
+    "require_counts",
+    "resolve_family",
+    "verbs",
+]
 __all__ += [cls.__name__ for cls in FAMILIES.values()]

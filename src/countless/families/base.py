@@ -249,17 +249,14 @@ def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and variance of each column; a constant column, or a single row, has variance one."""
     if len(X) == 0:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
-    largest = np.abs(X).max(axis=0)
-    if np.any(largest > LARGEST):
-        j = int(np.argmax(largest > LARGEST))
-        raise ValueError(f"X: column {j} holds {largest[j]:g}, too large to be squared; use other units for it")
+    require_squares(X, X)
     # About the first row: the mean of a constant column is then exact, however many rows there are.
     gap = X - X[0]
     shift = gap.mean(axis=0)
     mean = X[0] + shift
     variance = ((gap - shift) ** 2).mean(axis=0)
     # Rounding leaves a constant column of large numbers with a tiny variance.
-    resolution = (largest * 1e-15) ** 2
+    resolution = (np.abs(X).max(axis=0) * 1e-15) ** 2
     variance[variance <= resolution] = 1.0
     return mean, variance
 
@@ -270,6 +267,13 @@ def require_counts(X: FloatArray, family: str) -> None:
         raise ValueError(f"X: {family} needs counts of at least 0, got {X.min():g}")
     if np.any(np.floor(X) != X):
         raise ValueError(f"X: {family} needs whole numbers, got {X[np.floor(X) != X][0]:g}")
+
+
+def require_squares(local: FloatArray, X: FloatArray) -> None:
+    """Raise unless the squares of all cells of ``local``, which are those of ``X`` in other units, are finite."""
+    if np.any(np.abs(local) > LARGEST):
+        i, j = np.argwhere(np.abs(local) > LARGEST)[0]
+        raise ValueError(f"X: column {j} holds {X[i, j]:g}, too large to be squared; use other units for it")
 
 
 @kernel

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..families import Family, localise, verbs
+from ..families.base import require_squares
 from ..priors import Prior
 
 FloatArray = NDArray[np.float64]
@@ -41,7 +42,10 @@ class Predictor:
         """New rows in the units of the arithmetic."""
         if self._units is None:
             return X_new
-        return np.ascontiguousarray((X_new - self._units[0]) / self._units[1])
+        with np.errstate(over="ignore"):  # what overflows is named below
+            local = np.ascontiguousarray((X_new - self._units[0]) / self._units[1])
+        require_squares(local, X_new)
+        return local
 
     def log_weighted(self, X_new: FloatArray, labels: NDArray[Any], concentration: float) -> FloatArray:
         """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
@@ -65,9 +69,13 @@ class Predictor:
     def sample_cluster(self, labels: NDArray[Any], k: int, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` rows from cluster ``k``, each with parameters of its own; k = number of clusters is a new one."""
         members = self._rows[np.asarray(labels) == k]
-        rows = np.concatenate(
-            [self._family.draw_rows(self._family.draw_parameters(rng, members), 1, rng) for _ in range(n)]
-        )
+        cluster = self._family.allocate(1)
+        _fill(self._hyper, *cluster, members, np.zeros(len(members), dtype=np.int64))
+        parameters = np.zeros((1, self._family.layout().parameters))
+        rows = np.empty((n, members.shape[1]))
+        for i in range(n):
+            verbs.draw_parameters(self._hyper, cluster.statistics, cluster.cache, 0, rng, parameters)
+            rows[i] = self._family.draw_rows(parameters[0], 1, rng)[0]
         return rows if self._units is None else rows * self._units[1] + self._units[0]
 
 

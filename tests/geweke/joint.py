@@ -1,0 +1,115 @@
+"""Geweke's joint test: two ways to draw concentration, partition and rows that must agree.
+
+Marginal-conditional: concentration and partition from the prior, parameters from the prior, rows from the
+parameters. Successive-conditional: in turn, the moves under test given the rows, and new rows given the
+partition by way of parameters drawn from their posterior. If every step leaves the joint law alone, any
+statistic has the same mean under both (Geweke 2004, *Getting it right*, JASA 99).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.families import Family
+from countless.inference import Problem, State
+from countless.inference.schedule import Move
+from countless.priors import Gamma, Prior
+from helpers import batch_error
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+N_ROWS = 8
+N_DRAWS = 6_000
+
+
+@dataclass(frozen=True)
+class Model:
+    """A family with all hyperparameters set, and a prior."""
+
+    family: Family
+    prior: Prior
+
+    def draw_partition(self, rng: np.random.Generator) -> tuple[IntArray, float]:
+        """Labels and the concentration, from the prior."""
+        law = self.prior.concentration
+        value = law.sample(rng) if isinstance(law, Gamma) else float(law)
+        return self.prior.with_concentration(value).sample(N_ROWS, rng), value
+
+    def redraw_rows(self, labels: IntArray, X: FloatArray | None, rng: np.random.Generator) -> FloatArray:
+        """Rows of every cluster from parameters drawn given its present rows; without rows, from the prior."""
+        rows = []
+        for k in range(labels.max() + 1):
+            given = None if X is None else np.ascontiguousarray(X[labels == k])
+            parameters = self.family.draw_parameters(rng, given)
+            rows.append(self.family.draw_rows(parameters, int(np.sum(labels == k)), rng))
+        drawn = np.concatenate(rows)
+        out = np.empty_like(drawn)
+        out[np.argsort(labels, kind="stable")] = drawn
+        return out
+
+    def start(self, X: FloatArray, labels: IntArray, concentration: float) -> tuple[Problem, State]:
+        """What the moves work on."""
+        problem = Problem.of(X, self.family, self.prior)
+        return problem, State(problem, labels, concentration)
+
+    def describe(self, X: FloatArray, problem: Problem, state: State) -> dict[str, float]:
+        """Statistics that do not depend on the names of clusters."""
+        sizes = state.cluster_sizes()
+        numbers = {
+            "number of clusters": float(state.n_clusters),
+            "sum of squared sizes": float(sizes @ sizes),
+            "mean": float(X.mean()),
+            "mean square": float(np.mean(X**2)),
+            "log joint": state.log_joint(problem) / N_ROWS,
+        }
+        if self.prior.is_learned:
+            log_c = float(np.log(state.concentration))
+            numbers |= {"log concentration": log_c, "log concentration * clusters": log_c * state.n_clusters}
+        return numbers
+
+
+def independent(model: Model, rng: np.random.Generator) -> dict[str, FloatArray]:
+    """The marginal-conditional simulator."""
+
+    def one() -> dict[str, float]:
+        labels, concentration = model.draw_partition(rng)
+        X = model.redraw_rows(labels, None, rng)
+        return model.describe(X, *model.start(X, labels, concentration))
+
+    return _collect(one)
+
+
+def successive(model: Model, moves: Sequence[Move], rng: np.random.Generator) -> dict[str, FloatArray]:
+    """The successive-conditional simulator; it begins with a draw from the joint law, so needs no warm-up."""
+    labels, concentration = model.draw_partition(rng)
+    X = model.redraw_rows(labels, None, rng)
+
+    def one() -> dict[str, float]:
+        nonlocal labels, concentration, X
+        problem, state = model.start(X, labels, concentration)
+        for move in moves:
+            move.step(rng, state, problem)
+        labels, concentration = state.partition(), state.concentration
+        X = model.redraw_rows(labels, X, rng)
+        return model.describe(X, *model.start(X, labels, concentration))
+
+    return _collect(one)
+
+
+def _collect(one: Callable[[], dict[str, float]]) -> dict[str, FloatArray]:
+    draws = [one() for _ in range(N_DRAWS)]
+    return {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
+
+
+def z_scores(right: dict[str, FloatArray], tried: dict[str, FloatArray]) -> dict[str, float]:
+    """Differences of means in standard errors, those of a chain by batches."""
+    return {
+        name: (tried[name].mean() - right[name].mean())
+        / float(np.hypot(batch_error(right[name]), batch_error(tried[name])))
+        for name in right
+    }
