@@ -11,18 +11,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from countless.families import (
-    Family,
-    FloatArray,
-    Layout,
-    digamma,
-    implements,
-    kernel,
-    per_column,
-    register,
-    require_counts,
-    verbs,
-)
+from countless import families
+from countless.families import Family, FloatArray, Layout, implements, register, verbs
 
 
 class BetaCounts(NamedTuple):
@@ -42,14 +32,14 @@ class NegativeBinomial(Family):
 
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
-        r = per_column("dispersion", self.dispersion, d)
+        r = families.per_column("dispersion", self.dispersion, d)
         p = r / (r + (X.sum(axis=0) + 1.0) / (len(X) + 1.0))  # the p whose mean r (1 - p) / p is that of the column
-        a = per_column("a", 2.0 * p if self.a is None else self.a, d)
-        b = per_column("b", 2.0 * (1.0 - p) if self.b is None else self.b, d)
+        a = families.per_column("a", 2.0 * p if self.a is None else self.a, d)
+        b = families.per_column("b", 2.0 * (1.0 - p) if self.b is None else self.b, d)
         return self._with(dispersion=r, a=a, b=b)
 
     def check(self, X: FloatArray) -> None:
-        require_counts(X, "negative-binomial data")
+        families.require_counts(X, "negative-binomial data")
 
     def prepare(self) -> BetaCounts:
         return BetaCounts(self.dispersion, self.a, self.b)
@@ -61,7 +51,7 @@ class NegativeBinomial(Family):
         return rng.negative_binomial(self.dispersion, parameters, size=(n, len(parameters))).astype(np.float64)
 
 
-@kernel
+@families.kernel
 def log_beta(a, b):
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
@@ -111,8 +101,8 @@ def _expected_natural(family, statistics, cache, k, out):
     for j in range(d):
         a = family.a[j] + statistics[k, 0] * family.dispersion[j]
         b = family.b[j] + statistics[k, 1 + j]
-        out[0] += family.dispersion[j] * (digamma(a) - digamma(a + b))
-        out[1 + j] = digamma(b) - digamma(a + b)
+        out[0] += family.dispersion[j] * (families.digamma(a) - families.digamma(a + b))
+        out[1 + j] = families.digamma(b) - families.digamma(a + b)
 
 
 @implements(verbs.divergence, BetaCounts)

@@ -63,6 +63,7 @@ class Model:
         numbers = {
             "number of clusters": float(state.n_clusters),
             "sum of squared sizes": float(sizes @ sizes),
+            "rows alone": float(np.sum(sizes == 1)),
             "mean": float(X.mean()),
             "mean square": float(np.mean(X**2)),
             "log joint": state.log_joint(problem) / N_ROWS,
