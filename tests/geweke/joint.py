@@ -89,15 +89,16 @@ def successive(model: Model, moves: Sequence[Move], rng: np.random.Generator) ->
     """The successive-conditional simulator; it begins with a draw from the joint law, so needs no warm-up."""
     labels, concentration = model.draw_partition(rng)
     X = model.redraw_rows(labels, None, rng)
+    problem, state = model.start(X, labels, concentration)
 
     def one() -> dict[str, float]:
-        nonlocal labels, concentration, X
-        problem, state = model.start(X, labels, concentration)
+        nonlocal X, problem, state
         for move in moves:
             move.step(rng, state, problem)
-        labels, concentration = state.partition(), state.concentration
+        labels = state.partition()
         X = model.redraw_rows(labels, X, rng)
-        return model.describe(X, *model.start(X, labels, concentration))
+        problem, state = model.start(X, labels, state.concentration)
+        return model.describe(X, problem, state)
 
     return _collect(one)
 

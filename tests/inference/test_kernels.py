@@ -1,0 +1,167 @@
+"""Kernels: compiled once for each family, the same with JIT off, and a cache that damage cannot break."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import countless as cl
+from countless import _jit
+from countless.inference import MAP, CollapsedGibbs, icm, split_merge, starts, state, sweep
+
+SOURCES = Path(cl.__file__).resolve().parent
+ENGINES = {
+    "gibbs": CollapsedGibbs(chains=2, draws=20, warmup=10),
+    "map": MAP(restarts=3, perturbations=4),
+}
+
+
+def _python(code, **environment):
+    """Run code in a new interpreter in which warnings are errors; returns what it printed."""
+    settings = {**os.environ, "PYTHONPATH": str(SOURCES.parent), **environment}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=settings, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _rows(kind, n, d, seed):
+    rng = np.random.default_rng(seed)
+    if kind == "gaussian":
+        return rng.standard_normal((n, d)) + 4.0 * rng.integers(0, 3, size=(n, 1))
+    return rng.poisson(2.0 + 9.0 * rng.integers(0, 3, size=(n, 1)), size=(n, d)).astype(float)
+
+
+# --- compilations --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_compilation_for_each_family(engine):
+    """Whatever the number of rows and columns, the seed, the prior, and the form in which rows come."""
+    for kind in ("gaussian", "poisson"):
+        for seed, (n, d) in enumerate([(20, 1), (35, 2), (50, 14)]):
+            X = _rows(kind, n, d, seed)
+            for rows in (X, np.asfortranarray(X), X.astype(np.float32), X.tolist()):
+                cl.DPMixture(kind, inference=ENGINES[engine], random_state=seed).fit(rows)
+        for prior in ("pitman-yor", "finite-dirichlet", "mixture-of-finite", cl.priors.CRP(1.0)):
+            cl.DPMixture(kind, prior, inference=ENGINES[engine], random_state=0).fit(X)
+    kernels = {
+        "gibbs": [sweep._sweep, split_merge._propose, state._rebuild, state._log_joint, starts._allocate],
+        "map": [icm._climb, icm._join, icm._divide, state._rebuild, state._log_joint, starts._allocate],
+    }
+    for compiled in kernels[engine]:
+        families = [signature[0].instance_class.__name__ for signature in compiled.signatures]
+        assert len(families) == len(set(families)), f"{compiled} was compiled again: {compiled.signatures}"
+        assert {"NormalInverseWishart", "GammaCounts"} <= set(families)
+
+
+# --- the same without compilation ------------------------------------------------------------------------------
+
+_FIT = """
+import json, sys
+import numpy as np
+import countless as cl
+from countless.inference import MAP, CollapsedGibbs
+kind, prior, engine, rows = json.loads(sys.argv[1] if len(sys.argv) > 1 else {arguments!r})
+engines = {{"gibbs": CollapsedGibbs(chains=2, draws=20, warmup=10), "map": MAP(restarts=3, perturbations=4)}}
+model = cl.DPMixture(kind, prior, inference=engines[engine], random_state=5).fit(np.array(rows))
+print(json.dumps([model.posterior_.labels.tolist(), model.posterior_.log_joint.tolist()]))
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("kind", "prior"), [("gaussian", "crp"), ("poisson", "finite-dirichlet")])
+def test_the_same_without_compilation(kind, prior, engine):
+    """Plain Python is the reference of the compiled kernels: thirty rows, the same seed, the same draws."""
+    X = _rows(kind, 30, 2, 1)
+    prior = {"crp": "crp", "finite-dirichlet": "finite-dirichlet"}[prior]
+    code = _FIT.format(arguments=json.dumps([kind, prior, engine, X.tolist()]))
+    labels, log_joint = json.loads(_python(code, NUMBA_DISABLE_JIT="1"))
+    compiled = json.loads(_python(code, NUMBA_DISABLE_JIT="0"))
+    np.testing.assert_array_equal(labels, compiled[0])
+    np.testing.assert_allclose(log_joint, compiled[1], rtol=1e-10)
+
+
+# --- the cache -------------------------------------------------------------------------------------------------
+
+_SMALL = "import numpy as np; from countless._special import log_sum_exp; print(log_sum_exp(np.zeros(8), 8))"
+_HITS = _SMALL + "; print(sum(log_sum_exp.stats.cache_hits.values()))"
+
+
+def _small(cache, code=_SMALL):
+    words = _python(code, COUNTLESS_CACHE_DIR=str(cache), NUMBA_DISABLE_JIT="0").split()
+    assert float(words[0]) == pytest.approx(np.log(8.0), rel=1e-14)
+    return words
+
+
+def _cached(cache, suffix):
+    return sorted(Path(cache).rglob(f"*{suffix}"))
+
+
+def test_a_second_process_takes_kernels_from_the_cache(tmp_path):
+    assert _small(tmp_path, _HITS)[1] == "0"
+    assert _cached(tmp_path, ".nbi")
+    assert _small(tmp_path, _HITS)[1] == "1"
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", [b"", b"not a cache", None], ids=["empty", "foreign", "cut"])
+def test_a_damaged_cache_costs_a_compilation(suffix, damage, tmp_path):
+    _small(tmp_path)
+    files = _cached(tmp_path, suffix)
+    assert files
+    for path in files:
+        path.write_bytes(path.read_bytes()[:40] if damage is None else damage)
+    _small(tmp_path)
+    assert _small(tmp_path, _HITS)[1] == "1"  # the second process has repaired it
+
+
+def test_a_cache_that_cannot_be_written_is_none(tmp_path):
+    """A file where the folder should be: no one, not even root, can write below it."""
+    (tmp_path / "file").write_text("in the way")
+    _small(tmp_path / "file")
+    code = "from countless._jit import cache_directory; print(cache_directory())"
+    assert _python(code, COUNTLESS_CACHE_DIR=str(tmp_path / "file")).strip() == "None"
+
+
+def test_where_the_cache_is(tmp_path):
+    code = "from countless._jit import cache_directory; print(cache_directory())"
+    stamp = _jit.source_stamp()
+    chosen = _python(code, COUNTLESS_CACHE_DIR=str(tmp_path / "a"), NUMBA_CACHE_DIR=str(tmp_path / "b"))
+    assert Path(chosen.strip()) == tmp_path / "a" / "countless" / stamp
+    chosen = _python(code, COUNTLESS_CACHE_DIR=None, NUMBA_CACHE_DIR=str(tmp_path / "b"))
+    assert Path(chosen.strip()) == tmp_path / "b" / "countless" / stamp
+
+
+def test_any_change_of_any_source_changes_the_stamp(tmp_path):
+    def stamp(change):
+        tree = tmp_path / str(len(list(tmp_path.iterdir())))
+        shutil.copytree(SOURCES, tree, ignore=shutil.ignore_patterns("__pycache__"))
+        change(tree)
+        return _jit.source_stamp(tree)
+
+    def append(name):
+        def change(tree):
+            with (tree / name).open("a", encoding="utf-8") as file:
+                file.write("# one more line\n")
+
+        return change
+
+    names = ["_jit.py", "_special.py", "families/poisson.py", "inference/sweep.py", "priors/crp.py"]
+    stamps = [stamp(append(name)) for name in names]
+    stamps.append(stamp(lambda tree: (tree / "families" / "new.py").write_text("")))
+    stamps.append(stamp(lambda tree: (tree / "families" / "poisson.py").rename(tree / "families" / "fish.py")))
+    unchanged = stamp(lambda tree: None)
+    assert unchanged == _jit.source_stamp()
+    assert len({unchanged, *stamps}) == len(stamps) + 1
