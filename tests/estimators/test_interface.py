@@ -108,7 +108,9 @@ def test_fit_returns_self_and_fit_predict_the_labels():
 
 
 @pytest.mark.parametrize("engine", list(ENGINES))
-@pytest.mark.parametrize("make", [lambda: 7, lambda: np.int64(7), lambda: np.random.default_rng(7)], ids=["int", "numpy-int", "generator"])
+@pytest.mark.parametrize(
+    "make", [lambda: 7, lambda: np.int64(7), lambda: np.random.default_rng(7)], ids=["int", "numpy-int", "generator"]
+)
 def test_a_seed_fixes_every_draw(engine, make):
     one, other = (model(inference=ENGINES[engine], random_state=make()).fit(X) for _ in range(2))
     expected = model(inference=ENGINES[engine], random_state=7).fit(X)
