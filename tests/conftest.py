@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,3 +24,10 @@ def _one_blas_thread() -> Iterator[None]:
     """Tests run side by side: threads that BLAS would start for its 2 x 2 systems only wait for each other."""
     with threadpool_limits(limits=1, user_api="blas"):
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def heed_interrupts() -> None:
+    """A test run in the background of a shell inherits a SIGINT that is ignored; tests of Ctrl-C need it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

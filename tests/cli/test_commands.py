@@ -295,8 +295,19 @@ def test_a_full_disk_at_the_end_leaves_nothing(here, table, monkeypatch):
 def test_ctrl_c_in_a_shell(here, table):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "countless", "fit", table, "--ignore", "name", "--draws", "1000000"]
+
+    def heed_interrupts():
+        # A test run in the background of a shell inherits a SIGINT that is ignored.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     with subprocess.Popen(
-        command, cwd=here, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=here,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,
     ) as process:
         assert "clustering" in process.stderr.readline()
         time.sleep(2.0)

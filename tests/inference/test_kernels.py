@@ -58,7 +58,7 @@ def test_one_compilation_for_each_family(engine):
             cl.DPMixture(kind, prior, inference=ENGINES[engine], random_state=0).fit(X)
     kernels = {
         "gibbs": [sweep._sweep, split_merge._propose, state._rebuild, state._log_joint, starts._allocate],
-        "map": [icm._climb, icm._join, icm._divide, state._rebuild, state._log_joint, starts._allocate],
+        "map": [sweep._sweep, icm._join, icm._divide, state._rebuild, state._log_joint, starts._allocate],
     }
     for compiled in kernels[engine]:
         families = [signature[0].instance_class.__name__ for signature in compiled.signatures]
@@ -69,28 +69,27 @@ def test_one_compilation_for_each_family(engine):
 # --- the same without compilation ------------------------------------------------------------------------------
 
 _FIT = """
-import json, sys
+import json
 import numpy as np
 import countless as cl
 from countless.inference import MAP, CollapsedGibbs
-kind, prior, engine, rows = json.loads(sys.argv[1] if len(sys.argv) > 1 else {arguments!r})
-engines = {{"gibbs": CollapsedGibbs(chains=2, draws=20, warmup=10), "map": MAP(restarts=3, perturbations=4)}}
-model = cl.DPMixture(kind, prior, inference=engines[engine], random_state=5).fit(np.array(rows))
+from countless.priors import CRP, FiniteDirichlet, Gamma
+model = cl.DPMixture({kind!r}, {prior}, inference={engine}, random_state=5).fit(np.array({rows}))
 print(json.dumps([model.posterior_.labels.tolist(), model.posterior_.log_joint.tolist()]))
 """
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("kind", "prior"), [("gaussian", "crp"), ("poisson", "finite-dirichlet")])
+@pytest.mark.parametrize(
+    ("kind", "prior"),
+    [("gaussian", "CRP(Gamma(1.0, 1.0))"), ("poisson", "CRP(1.0)"), ("poisson", "FiniteDirichlet(2, 1.0)")],
+)
 def test_the_same_without_compilation(kind, prior, engine):
     """Plain Python is the reference of the compiled kernels: thirty rows, the same seed, the same draws."""
-    X = _rows(kind, 30, 2, 1)
-    prior = {"crp": "crp", "finite-dirichlet": "finite-dirichlet"}[prior]
-    code = _FIT.format(arguments=json.dumps([kind, prior, engine, X.tolist()]))
-    labels, log_joint = json.loads(_python(code, NUMBA_DISABLE_JIT="1"))
-    compiled = json.loads(_python(code, NUMBA_DISABLE_JIT="0"))
-    np.testing.assert_array_equal(labels, compiled[0])
-    np.testing.assert_allclose(log_joint, compiled[1], rtol=1e-10)
+    code = _FIT.format(kind=kind, prior=prior, engine=ENGINES[engine], rows=_rows(kind, 30, 2, 1).tolist())
+    plain, compiled = (json.loads(_python(code, NUMBA_DISABLE_JIT=switch)) for switch in "10")
+    np.testing.assert_array_equal(plain[0], compiled[0])
+    np.testing.assert_allclose(plain[1], compiled[1], rtol=1e-10)
 
 
 # --- the cache -------------------------------------------------------------------------------------------------

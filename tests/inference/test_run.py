@@ -182,7 +182,7 @@ def test_a_wrong_setting_is_one_sentence(settings, name):
 
 
 def test_a_wrong_number_of_threads_is_one_sentence(rng):
-    with pytest.raises(ValueError, match="^n_threads must be a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"^n_threads must be a whole number of at least 1, got 0"):
         CollapsedGibbs(n_threads=0).run(_problem(rng), rng, progress=False)
 
 
@@ -193,7 +193,7 @@ def test_engines_by_name():
     assert resolve_inference("auto", 10**7, 10) == MAP()
     own = CollapsedGibbs(draws=3)
     assert resolve_inference(own, 10**7, 10) is own
-    with pytest.raises(ValueError, match="inference: 'nuts' is not known; choose one of .*'gibbs'.*'map'"):
+    with pytest.raises(ValueError, match=r"inference: 'nuts' is not known; choose one of .*'gibbs'.*'map'"):
         resolve_inference("nuts", 10, 2)
 
 

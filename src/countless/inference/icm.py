@@ -13,12 +13,10 @@ import numpy as np
 
 from .._jit import kernel
 from ..families import verbs
-from .split_merge import collect, join_cluster, log_cluster, log_odds, seed_cluster
+from .split_merge import collect, join_cluster, keep_split, log_cluster, log_odds, log_split_ratio, seed_cluster
 from .state import Problem, State
-from .sweep import clear, retire
+from .sweep import MARGIN, retire, sweep_rows
 
-# Gains below this are rounding, and would let two equal states chase each other.
-MARGIN = 1e-9
 # All pairs of more clusters than this would take too long; climbing brings their number down first.
 MOST_MERGED = 1000
 
@@ -27,87 +25,8 @@ def climb(rng: np.random.Generator, state: State, problem: Problem, max_sweeps: 
     """Sweep over the rows, in random order, until none moves."""
     order = rng.permutation(problem.n_rows)
     for _ in range(max_sweeps):
-        at, moved = 0, 0
-        while at < problem.n_rows:
-            state.reserve(problem, 1)
-            at, state.n_clusters, count = _climb(
-                problem.hyper,
-                problem.rows,
-                problem.log_new,
-                state.table,
-                state.chain,
-                state.n_clusters,
-                order,
-                at,
-            )
-            moved += count
-        if moved == 0:
+        if sweep_rows(rng, state, problem, order, greedy=True) == 0:
             break
-
-
-@kernel
-def _climb(family, rows, log_new, table, chain, n_clusters, order, first):
-    """One pass over ``order[first:]``; stops early where a new cluster has no room, as the Gibbs sweep does.
-
-    Returns the next place, the number of clusters and how many rows moved.
-    """
-    offset, log_v = table.offset, table.log_v
-    labels, sizes, active, scores = chain.labels, chain.sizes, chain.active, chain.log_weights
-    statistics, cache, work, board = chain.statistics, chain.cache, chain.work, chain.board
-    log_sizes = np.full(sizes.size, -math.inf)
-    n_slots = 0
-    moved = 0
-    for position in range(n_clusters):
-        k = active[position]
-        log_sizes[k] = math.log(sizes[k] + offset)
-        n_slots = max(n_slots, k + 1)
-        verbs.publish(family, statistics, cache, board, k)
-    for at in range(first, order.size):
-        if n_clusters == sizes.size:
-            return at, n_clusters, moved
-        i = order[at]
-        row = rows[i]
-        own = labels[i]
-        alone = sizes[own] == 1
-        for k in range(n_slots):
-            scores[k] = log_sizes[k]
-        scores[own] = -math.inf
-        others = n_clusters - 1 if alone else n_clusters
-        best = log_v[others + 1] - log_v[others] + log_new[i]
-        stay = best
-        chosen = -1
-        if not alone:
-            stay = math.log(sizes[own] - 1 + offset) + verbs.log_predictive_without(
-                family, statistics, cache, own, row, work
-            )
-        verbs.add_log_predictives(family, statistics, cache, board, n_slots, row, work, max(stay, best), scores)
-        for k in range(n_slots):
-            if scores[k] > best:
-                best = scores[k]
-                chosen = k
-        if not best > stay + MARGIN:
-            continue
-        moved += 1
-        sizes[own] -= 1
-        verbs.remove(family, statistics, cache, own, row, work)
-        if alone:
-            log_sizes[own] = -math.inf
-            retire(active, n_clusters, own)
-            n_clusters -= 1
-        else:
-            log_sizes[own] = math.log(sizes[own] + offset)
-            verbs.publish(family, statistics, cache, board, own)
-        if chosen == -1:
-            chosen = active[n_clusters]
-            n_clusters += 1
-            n_slots = max(n_slots, chosen + 1)
-            clear(family, statistics, cache, chosen, work)
-        sizes[chosen] += 1
-        log_sizes[chosen] = math.log(sizes[chosen] + offset)
-        verbs.add(family, statistics, cache, chosen, row, work)
-        verbs.publish(family, statistics, cache, board, chosen)
-        labels[i] = chosen
-    return order.size, n_clusters, moved
 
 
 def join(state: State, problem: Problem) -> bool:
@@ -198,7 +117,6 @@ def _halve(family, rng, rows, table, chain, n_clusters, members, far_apart):
     """Split a cluster from two seeds by conditional modes; kept, and True, if the log joint gains."""
     active, sizes, labels = chain.active, chain.sizes, chain.labels
     own = labels[members[0]]
-    size = sizes[own]
     a, b = active[n_clusters], active[n_clusters + 1]
     i = members[int(rng.random() * members.size)]
     j = i
@@ -223,25 +141,12 @@ def _halve(family, rng, rows, table, chain, n_clusters, members, far_apart):
     for _ in range(5):
         if not _settle(family, rows, chain, members, in_a, a, b, table.offset):
             break
-    gain = (
-        table.log_v[n_clusters + 1]
-        - table.log_v[n_clusters]
-        + log_cluster(family, chain, a, sizes[a], table.offset)
-        + log_cluster(family, chain, b, sizes[b], table.offset)
-        - log_cluster(family, chain, own, size, table.offset)
-    )
+    gain = log_split_ratio(family, table, chain, n_clusters, own, a, b)
     if not gain > MARGIN:
         sizes[a] = 0
         sizes[b] = 0
         return False
-    for m in range(members.size):
-        labels[members[m]] = a if in_a[m] else b
-    sizes[own] = 0
-    for position in range(n_clusters):
-        if active[position] == own:
-            active[position] = a
-    active[n_clusters] = b
-    active[n_clusters + 1] = own
+    keep_split(chain, n_clusters, own, a, b, members, in_a)
     return True
 
 

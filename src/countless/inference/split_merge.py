@@ -222,13 +222,38 @@ def log_cluster(family, chain, k, size, offset):
 
 
 @kernel
+def log_split_ratio(family, table, chain, n_clusters, own, a, b):
+    """log p(cluster ``own`` divided into ``a`` and ``b``) - log p(as it is)."""
+    sizes = chain.sizes
+    return (
+        table.log_v[n_clusters + 1]
+        - table.log_v[n_clusters]
+        + log_cluster(family, chain, a, sizes[a], table.offset)
+        + log_cluster(family, chain, b, sizes[b], table.offset)
+        - log_cluster(family, chain, own, sizes[own], table.offset)
+    )
+
+
+@kernel
+def keep_split(chain, n_clusters, own, a, b, members, in_a):
+    """Put slots ``a`` and ``b``, the first two free ones, in place of ``own``, and label its members."""
+    for m in range(members.size):
+        chain.labels[members[m]] = a if in_a[m] else b
+    chain.sizes[own] = 0
+    for position in range(n_clusters):
+        if chain.active[position] == own:
+            chain.active[position] = a
+    chain.active[n_clusters] = b
+    chain.active[n_clusters + 1] = own
+
+
+@kernel
 def _split(family, rng, rows, table, chain, n_clusters, members, i, j):
     """Propose to divide the cluster of ``i`` and ``j``; returns 1 if accepted, else 0."""
-    labels, sizes, active = chain.labels, chain.sizes, chain.active
-    offset, log_v = table.offset, table.log_v
+    labels, sizes, offset = chain.labels, chain.sizes, table.offset
     own = labels[i]
     size = sizes[own]
-    a, b = active[n_clusters], active[n_clusters + 1]
+    a, b = chain.active[n_clusters], chain.active[n_clusters + 1]
     seed_cluster(family, rows, chain, a, i)
     seed_cluster(family, rows, chain, b, j)
     shuffle(rng, members, members.size)
@@ -241,11 +266,7 @@ def _split(family, rng, rows, table, chain, n_clusters, members, i, j):
         log_q += _log_logistic(odds if in_a[m] else -odds)
         join_cluster(family, row, chain, a if in_a[m] else b)
     log_ratio = (
-        log_v[n_clusters + 1]
-        - log_v[n_clusters]
-        + log_cluster(family, chain, a, sizes[a], offset)
-        + log_cluster(family, chain, b, sizes[b], offset)
-        - log_cluster(family, chain, own, size, offset)
+        log_split_ratio(family, table, chain, n_clusters, own, a, b)
         - log_q
         + _log_merge_choice(family, rows[i], chain, n_clusters, own, sizes[a], b)
         - math.log(_chance_same(n_clusters, size) / (size - 1))
@@ -256,14 +277,7 @@ def _split(family, rng, rows, table, chain, n_clusters, members, i, j):
         return 0
     labels[i] = a
     labels[j] = b
-    for m in range(members.size):
-        labels[members[m]] = a if in_a[m] else b
-    sizes[own] = 0
-    for position in range(n_clusters):
-        if active[position] == own:
-            active[position] = a
-    active[n_clusters] = b
-    active[n_clusters + 1] = own
+    keep_split(chain, n_clusters, own, a, b, members, in_a)
     return 1
 
 

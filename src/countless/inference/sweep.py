@@ -14,7 +14,10 @@ import numpy as np
 from .._jit import kernel
 from .._special import draw_from_logs
 from ..families import verbs
-from .state import Problem, State
+from .state import IntArray, Problem, State
+
+# Gains below this are rounding: a greedy sweep would let two equal states chase each other.
+MARGIN = 1e-9
 
 
 class GibbsSweep:
@@ -24,43 +27,56 @@ class GibbsSweep:
 
     def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
         """Update ``state`` in place."""
-        if state.chain.active[: state.n_clusters].max() >= 8 + 1.25 * state.n_clusters:
-            state.compact()
-        row = 0
-        while row < problem.n_rows:
-            state.reserve(problem, 1)
-            row, state.n_clusters = _sweep(
-                problem.hyper,
-                rng,
-                problem.rows,
-                problem.log_new,
-                state.table,
-                state.chain,
-                state.n_clusters,
-                row,
-            )
+        sweep_rows(rng, state, problem, np.arange(problem.n_rows), greedy=False)
+
+
+def sweep_rows(rng: np.random.Generator, state: State, problem: Problem, order: IntArray, greedy: bool) -> int:
+    """Put the rows, in the given order, where their conditional sends them, or (greedy) where it is largest.
+
+    Returns how many rows moved.
+    """
+    if state.chain.active[: state.n_clusters].max() >= 8 + 1.25 * state.n_clusters:
+        state.compact()
+    at, moved = 0, 0
+    while at < len(order):
+        state.reserve(problem, 1)
+        at, state.n_clusters, count = _sweep(
+            problem.hyper,
+            rng,
+            problem.rows,
+            problem.log_new,
+            state.table,
+            state.chain,
+            state.n_clusters,
+            order,
+            at,
+            greedy,
+        )
+        moved += count
+    return moved
 
 
 @kernel
-def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
-    """Sweep rows ``first``, ``first + 1``, ...; stops early, before a row, where a new cluster has no room.
+def _sweep(family, rng, rows, log_new, table, chain, n_clusters, order, first, greedy):
+    """Sweep ``order[first:]``; stops early, before a row, where a new cluster has no room.
 
-    Returns the row that comes next and the number of clusters.
+    Returns the place that comes next, the number of clusters and how many rows moved.
     """
     offset, log_v = table.offset, table.log_v
     labels, sizes, active, log_weights = chain.labels, chain.sizes, chain.active, chain.log_weights
     statistics, cache, work, board = chain.statistics, chain.cache, chain.work, chain.board
-    n_rows = rows.shape[0]
     log_sizes = np.full(sizes.size, -math.inf)
     n_slots = 0
+    moved = 0
     for position in range(n_clusters):
         k = active[position]
         log_sizes[k] = math.log(sizes[k] + offset)
         n_slots = max(n_slots, k + 1)
         verbs.publish(family, statistics, cache, board, k)
-    for i in range(first, n_rows):
+    for at in range(first, order.size):
         if n_clusters == sizes.size:
-            return i, n_clusters
+            return at, n_clusters, moved
+        i = order[at]
         row = rows[i]
         own = labels[i]
         alone = sizes[own] == 1
@@ -78,9 +94,15 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
         verbs.add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, log_weights)
         log_weights[own] = log_stay
         log_weights[n_slots] = log_new_cluster
-        chosen = draw_from_logs(rng, log_weights, n_slots + 1)
+        if greedy:
+            chosen = np.argmax(log_weights[: n_slots + 1])
+            if not log_weights[chosen] > (log_new_cluster if alone else log_stay) + MARGIN:
+                continue
+        else:
+            chosen = draw_from_logs(rng, log_weights, n_slots + 1)
         if chosen == own or (alone and chosen == n_slots):
             continue
+        moved += 1
         sizes[own] -= 1
         verbs.remove(family, statistics, cache, own, row, work)
         if alone:
@@ -101,7 +123,7 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
         verbs.add(family, statistics, cache, k, row, work)
         verbs.publish(family, statistics, cache, board, k)
         labels[i] = k
-    return n_rows, n_clusters
+    return order.size, n_clusters, moved
 
 
 @kernel
