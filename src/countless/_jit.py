@@ -143,6 +143,15 @@ def kernel(function: Function) -> Function:
     """Compile ``function`` on first use and keep the machine code for later processes.
 
     With ``NUMBA_DISABLE_JIT=1`` the function is returned as it is and runs as its own reference.
+
+    Examples
+    --------
+    >>> from countless.families import kernel
+    >>> @kernel
+    ... def half(x):
+    ...     return 0.5 * x
+    >>> half(3.0)
+    1.5
     """
     compiled = numba.njit(**OPTIONS)(function)
     if hasattr(compiled, "_cache") and cache_directory() is not None:

@@ -25,7 +25,7 @@ CASES = {
     "crp-poisson": (CRP(LAW), "poisson", N_DRAWS),
     "pitman-yor": (PitmanYor(LAW, 0.3), "gaussian", N_DRAWS),
     "finite-dirichlet": (FiniteDirichlet(3, LAW), "gaussian", N_DRAWS),
-    "mixture-of-finite": (MixtureOfFinite(LAW), "gaussian", 1000),
+    "mixture-of-finite": (MixtureOfFinite(LAW), "gaussian", 500),
 }
 
 

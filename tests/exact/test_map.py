@@ -65,11 +65,14 @@ def test_the_objective_never_falls():
 
 
 @pytest.mark.parametrize(
-    "prior",
-    [CRP(Gamma(2.0, 1.0)), PitmanYor(Gamma(2.0, 1.0), 0.3), FiniteDirichlet(3, Gamma(2.0, 1.0))],
+    ("name", "prior"),
+    [
+        ("gaussian", CRP(Gamma(2.0, 1.0))),
+        ("gaussian", PitmanYor(Gamma(2.0, 1.0), 0.3)),
+        ("poisson", FiniteDirichlet(3, Gamma(2.0, 1.0))),
+    ],
     ids=["crp", "pitman-yor", "finite-dirichlet"],
 )
-@pytest.mark.parametrize("name", ["gaussian", "poisson"])
 def test_the_mode_with_a_learned_concentration(name, prior, rng):
     """Partition and log concentration are maximised together."""
     hits = 0

@@ -64,7 +64,7 @@ def test_sweep(name, prior, rng):
 @every_example
 def test_sweep_and_split_merge(name, prior, rng):
     problem, posterior = _problem(name, prior)
-    draws = run_chain(problem, [GibbsSweep(), SplitMerge(5)], rng)
+    draws = run_chain(problem, [GibbsSweep(), SplitMerge(3)], rng)
     assert excess(draws.labels, posterior, rng) <= LIMIT
 
 
@@ -78,7 +78,7 @@ def test_split_merge_with_rare_sweeps(name, rng):
 
 
 @every_prior
-@pytest.mark.parametrize("name", ["gaussian", "poisson", "categorical"])
+@pytest.mark.parametrize("name", ["gaussian", "poisson"])
 def test_split_merge_alone(name, prior, rng):
     """Merges lead to one cluster and splits from there to any partition, so no sweep is needed at all."""
     problem, posterior = _problem(name, prior)

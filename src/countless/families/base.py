@@ -233,7 +233,14 @@ def one_number(name: str, value: Any, above: float, hint: str = "") -> float:
 
 
 def per_column(name: str, value: Any, n_columns: int, positive: bool = True) -> FloatArray:
-    """A hyperparameter as one number per column."""
+    """A hyperparameter as one number per column.
+
+    Examples
+    --------
+    >>> from countless.families import per_column
+    >>> per_column("rate", 2.0, n_columns=3)
+    array([2., 2., 2.])
+    """
     array = as_numbers(name, value)
     if array.ndim > 1 or (array.ndim == 1 and len(array) not in (1, n_columns)):
         raise ValueError(
@@ -262,7 +269,14 @@ def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def require_counts(X: FloatArray, family: str) -> None:
-    """Raise unless every cell is a whole number of at least zero."""
+    """Raise unless every cell is a whole number of at least zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.families import require_counts
+    >>> require_counts(np.array([[0.0, 3.0]]), "poisson data")
+    """
     if len(X) and np.any(X < 0):
         raise ValueError(f"X: {family} needs counts of at least 0, got {X.min():g}")
     if np.any(np.floor(X) != X):

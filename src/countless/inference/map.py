@@ -106,7 +106,8 @@ class MAP(Inference):
         for _ in range(self._effort(problem.n_rows)[1]):
             if monitor.stopping.is_set() or problem.n_rows < 3:
                 break
-            trial = State(problem, _disturb(rng, state), state.concentration)
+            labels = _disturb(rng, state, problem.prior.max_clusters(problem.n_rows))
+            trial = State(problem, labels, state.concentration)
             steps: list[float] = []
             self._improve(rng, trial, problem, steps)
             if steps[-1] > objective[-1]:
@@ -134,12 +135,12 @@ class MAP(Inference):
         state.rebuild(problem)
 
 
-def _disturb(rng: np.random.Generator, state: State) -> IntArray:
+def _disturb(rng: np.random.Generator, state: State, most: int) -> IntArray:
     """Labels in which one to three clusters are pooled and dealt out again at random into as many or one more."""
     labels = state.partition()
     n_clusters = state.n_clusters
     chosen = rng.choice(n_clusters, size=min(n_clusters, 1 + int(rng.integers(3))), replace=False)
     rows = np.flatnonzero(np.isin(labels, chosen))
-    parts = max(1, len(chosen) + int(rng.integers(-1, 2)))
+    parts = max(1, min(len(chosen) + int(rng.integers(-1, 2)), most - n_clusters + len(chosen)))
     labels[rows] = n_clusters + rng.integers(parts, size=len(rows))
     return labels

@@ -115,9 +115,10 @@ class State:
 
     def rebuild(self, problem: Problem) -> float:
         """Recompute sizes, statistics and caches from the rows; returns how far the statistics had drifted."""
-        before = self.chain.statistics.copy()
+        in_use = self.chain.active[: self.n_clusters]
+        before = self.chain.statistics[in_use]
         _rebuild(problem.hyper, problem.rows, self.chain, self.n_clusters)
-        after = self.chain.statistics
+        after = self.chain.statistics[in_use]
         return float(np.max(np.abs(before - after) / (1.0 + np.abs(after)), initial=0.0))
 
     def cluster_sizes(self) -> IntArray:
