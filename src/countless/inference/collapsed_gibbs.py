@@ -58,7 +58,7 @@ class CollapsedGibbs(Inference):
 
     chains: int = 4
     draws: int = 250
-    warmup: int = 250
+    warmup: int = 100
     thin: int = 1
     split_merge: bool | int = True
     start: Any = "dispersed"

@@ -51,7 +51,7 @@ def consensus(labels: NDArray[Any], max_sweeps: int = 20) -> IntArray:
     if n_draws == 1:
         return by_first_appearance(labels[0])
     within = max(2, int(np.sqrt(BUDGET / max(n_rows, 1))))
-    subset = np.unique(np.linspace(0, n_draws - 1, min(n_draws, within, 400)).astype(np.int64))
+    subset = np.unique(np.linspace(0, n_draws - 1, min(n_draws, within, 250)).astype(np.int64))
     draws = np.ascontiguousarray(labels[subset], dtype=np.int64)
     best = by_first_appearance(draws[np.argmin(expected_vi(draws, draws))])
     n_log_n = _n_log_n(n_rows)
