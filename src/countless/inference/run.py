@@ -70,8 +70,9 @@ def run_jobs(
     streams = spawn(rng, n_jobs)
     threads = whole_number("n_threads", n_threads, 1) if n_threads is not None else os.cpu_count() or 1
     with ThreadPoolExecutor(max_workers=min(threads, n_jobs)) as pool, _bar(progress, title, monitor) as show:
-        futures: list[Future[Result]] = [pool.submit(job, number, streams[number], monitor) for number in range(n_jobs)]
+        futures: list[Future[Result]] = []
         try:
+            futures.extend(pool.submit(job, number, streams[number], monitor) for number in range(n_jobs))
             pending: set[Future[Result]] = set(futures)
             while pending:
                 finished, pending = wait(pending, timeout=0.1, return_when=FIRST_COMPLETED)
