@@ -22,11 +22,22 @@ from .._validate import whole_number
 Result = TypeVar("Result")
 
 
+class Components(NamedTuple):
+    """A mixture in closed form: posterior statistics of each component (K, S) in local units, and log weights.
+
+    ``log_weights`` has one entry more than there are components: the weight of anything not seen yet.
+    """
+
+    statistics: NDArray[np.float64]
+    log_weights: NDArray[np.float64]
+
+
 class Draws(NamedTuple):
     """What an engine hands back: one entry per chain and kept draw.
 
-    ``labels`` has shape (chain, draw, row); the others (chain, draw). ``objective`` is the log joint at each
-    step of an optimiser, empty for samplers.
+    ``labels`` has shape (chain, draw, row); the others (chain, draw). ``objective`` is what an optimiser raised,
+    at each of its steps, empty for samplers. An engine that approximates the posterior by one mixture gives its
+    ``components``, and the labels that are most probable under it as ``mode``.
     """
 
     labels: NDArray[Any]
@@ -35,6 +46,8 @@ class Draws(NamedTuple):
     concentration: NDArray[np.float64]
     objective: NDArray[np.float64]
     interrupted: bool = False
+    mode: NDArray[np.int64] | None = None
+    components: Components | None = None
 
 
 class Monitor:

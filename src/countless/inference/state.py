@@ -7,7 +7,8 @@ A label is a slot: a row of ``statistics`` and ``cache``. ``active[:n_clusters]`
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from .._validate import by_first_appearance
-from ..families import Family, localise, verbs
+from ..families import Family, verbs
 from ..priors import Prior
 from ..priors.verbs import PartitionTable
 
@@ -41,28 +42,61 @@ class Chain(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows in the units that suit the arithmetic, with the family and the prior; shared by all chains."""
+    """Rows with the family and the prior, in the units that suit the arithmetic; shared by all chains.
 
-    rows: FloatArray
+    Samplers walk over ``rows``, a copy in those units that is made when it is first asked for. Engines that
+    go over blocks of rows take them from ``X`` with ``shift`` and ``scale``, and need no copy.
+    """
+
+    X: FloatArray
+    shift: FloatArray
+    scale: FloatArray
     family: Family
     hyper: Any
-    log_new: FloatArray
-    log_jacobian: float
     prior: Prior
+    weights: FloatArray | None = None
 
     @classmethod
-    def of(cls, X: FloatArray, family: Family, prior: Prior) -> Problem:
-        """Prepare rows ``X`` for a resolved family and prior."""
-        local, rows, log_jacobian = localise(family, X)
-        hyper = local.prepare()
-        empty = local.allocate(1)
-        log_new = np.empty(len(rows))
-        _score_rows(hyper, empty.statistics, empty.cache, 0, rows, empty.work, log_new)
-        return cls(rows, local, hyper, log_new, log_jacobian, prior)
+    def of(cls, X: FloatArray, family: Family, prior: Prior, weights: FloatArray | None = None) -> Problem:
+        """Prepare rows ``X``, each counted ``weights`` times, for a resolved family and prior."""
+        units = family.units(X)
+        if units is None:
+            nothing, one = np.zeros(X.shape[1]), np.ones(X.shape[1])
+            return cls(X, nothing, one, family, family.prepare(), prior, weights)
+        local = family.in_units(*units)
+        return cls(X, *units, local, local.prepare(), prior, weights)
 
     @property
     def n_rows(self) -> int:
-        return len(self.rows)
+        return len(self.X)
+
+    @cached_property
+    def rows(self) -> FloatArray:
+        """All rows in the units of the arithmetic."""
+        return self.local(self.X)
+
+    def local(self, X: FloatArray) -> FloatArray:
+        """Rows ``X`` in the units of the arithmetic."""
+        return np.ascontiguousarray((X - self.shift) / self.scale)
+
+    @cached_property
+    def log_new(self) -> FloatArray:
+        """Log prior predictive of each row."""
+        empty = self.family.allocate(1)
+        out = np.empty(self.n_rows)
+        _score_rows(self.hyper, empty.statistics, empty.cache, 0, self.rows, empty.work, out)
+        return out
+
+    @cached_property
+    def log_jacobian(self) -> float:
+        """What turns a log density of all rows in local units into one in the user's."""
+        count = self.n_rows if self.weights is None else float(self.weights.sum())
+        return -count * float(np.log(self.scale).sum())
+
+    def some(self, which: IntArray | slice) -> Problem:
+        """The same problem for some of the rows."""
+        weights = None if self.weights is None else self.weights[which]
+        return replace(self, X=np.ascontiguousarray(self.X[which]), weights=weights)
 
 
 class State:

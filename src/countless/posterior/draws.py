@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validate import choose
-from ..inference import Draws
+from ..inference import Components, Draws
 from . import partitions
 
 FloatArray = NDArray[np.float64]
@@ -32,9 +32,13 @@ class Posterior:
         Log of p(rows, partition), with the density of a learned log concentration.
     concentration : array (chain, draw)
     objective : array
-        Log joint at each step of an optimiser; empty for samplers.
+        Log joint (or bound) at each step of an optimiser; empty for samplers.
     interrupted : bool
         Whether the fit was stopped before all draws were made.
+    mode : array of int or None
+        The labels that an engine which approximates the posterior by one mixture holds most probable.
+    components : Components or None
+        That mixture.
 
     Examples
     --------
@@ -50,6 +54,8 @@ class Posterior:
     concentration: FloatArray
     objective: FloatArray
     interrupted: bool = False
+    mode: IntArray | None = None
+    components: Components | None = None
 
     @classmethod
     def of(cls, draws: Draws) -> Posterior:
