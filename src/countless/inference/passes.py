@@ -17,15 +17,17 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from .._jit import kernel
+from .._random import spawn
 from .._special import NEGLIGIBLE
 from ..families import verbs
 from .state import FloatArray, IntArray, Problem
@@ -72,7 +74,7 @@ class Passes:
 
     def __init__(self, problem: Problem, n_threads: int | None = None) -> None:
         self.problem = problem
-        self._width = problem.family.layout().statistics
+        self._width = problem.layout.statistics
         n = problem.n_rows
         size = min(max(n // PARCELS, SMALLEST_PARCEL), LARGEST_PARCEL)
         self._parcels = [slice(start, min(start + size, n)) for start in range(0, n, size)]
@@ -97,6 +99,12 @@ class Passes:
             self._pool = None
         _OneBlasThread.leave()
 
+    @property
+    def total_weight(self) -> float:
+        """Number of rows, each counted with its weight."""
+        weights = self.problem.weights
+        return float(self.problem.n_rows) if weights is None else float(weights.sum())
+
     def soften(self, natural: FloatArray, deletions: bool = False) -> Soft:
         """Probabilities of the components for each row, and the weighted sums; ``deletions``: fill ``without`` too."""
         n_components = len(natural)
@@ -116,13 +124,25 @@ class Passes:
             return Soft(sums, log_total, without)
 
         total = Soft(np.zeros((n_components, self._width)), 0.0, np.zeros(n_components))
-        for part in self._map(parcel):
+        for part in self.map(parcel, self._parcels):
             total = Soft(total.sums + part.sums, total.log_total + part.log_total, total.without + part.without)
         return total
 
     def draw(self, natural: FloatArray, rng: np.random.Generator) -> Hard:
         """A component for each row, drawn with probability proportional to the exponential of its score."""
         return self._assign(natural, rng.random(self.problem.n_rows))
+
+    def draws(self, natural: FloatArray, rng: np.random.Generator, n_draws: int) -> NDArray[np.int32]:
+        """As many components for each row, drawn independently; shape (draw, row)."""
+        labels = np.empty((n_draws, self.problem.n_rows), dtype=np.int32)
+        streams = spawn(rng, len(self._parcels))
+
+        def parcel(number: int) -> None:
+            for part, statistics in self._blocks(self._parcels[number]):
+                _draw_many(statistics @ natural.T, streams[number], labels[:, part])
+
+        list(self.map(parcel, range(len(self._parcels))))
+        return labels
 
     def best(self, natural: FloatArray) -> Hard:
         """The component of largest score for each row."""
@@ -137,7 +157,7 @@ class Passes:
                 _add_labelled(statistics, labels[part], self._weights(part), sums)
             return sums
 
-        return np.asarray(sum(self._map(parcel), start=np.zeros((n_components, self._width))))
+        return np.asarray(sum(self.map(parcel, self._parcels), start=np.zeros((n_components, self._width))))
 
     def _assign(self, natural: FloatArray, uniforms: FloatArray) -> Hard:
         labels = np.empty(self.problem.n_rows, dtype=np.int64)
@@ -151,11 +171,12 @@ class Passes:
                 _add_labelled(statistics, labels[part], self._weights(part), sums)
             return sums
 
-        sums = sum(self._map(parcel), start=np.zeros((n_components, self._width)))
+        sums = sum(self.map(parcel, self._parcels), start=np.zeros((n_components, self._width)))
         return Hard(np.asarray(sums), labels)
 
-    def _map(self, parcel: Callable[[slice], Any]) -> Iterator[Any]:
-        return map(parcel, self._parcels) if self._pool is None else self._pool.map(parcel, self._parcels)
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        """Results of ``function`` in the order of ``items``, computed in the threads of the passes."""
+        return map(function, items) if self._pool is None else self._pool.map(function, items)
 
     def _weights(self, part: slice) -> FloatArray:
         weights = self.problem.weights
@@ -187,23 +208,33 @@ class _OneBlasThread:
 
     _lock = threading.Lock()
     _open = 0
-    _controller: ClassVar[ThreadpoolController | None] = None
-    _limit: Any = None
+    _before: ClassVar[list[tuple[Any, int]]] = []
 
     @classmethod
     def enter(cls) -> None:
         with cls._lock:
             cls._open += 1
             if cls._open == 1:
-                cls._controller = cls._controller or ThreadpoolController()
-                cls._limit = cls._controller.limit(limits=1, user_api="blas")
+                libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                cls._before = [(library, library.get_num_threads()) for library in libraries]
+                for library, _ in cls._before:
+                    _set_threads(library, 1)
 
     @classmethod
     def leave(cls) -> None:
         with cls._lock:
             cls._open -= 1
             if cls._open == 0:
-                cls._limit.restore_original_limits()
+                for library, number in cls._before:
+                    _set_threads(library, number)
+
+
+def _set_threads(library: Any, number: int) -> None:
+    """Set the threads of a BLAS from any thread of ours.
+
+    Recent versions of threadpoolctl listen to the first thread only that asks; the count above does that here.
+    """
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
 
 
 @kernel
@@ -285,6 +316,27 @@ def _choose(scores, uniforms, labels):
                 if threshold < scores[i, k]:
                     labels[i] = k
                     break
+
+
+@kernel
+def _draw_many(scores, rng, labels):
+    n, n_components = scores.shape
+    for i in range(n):
+        largest = -math.inf
+        for k in range(n_components):
+            largest = max(largest, scores[i, k])
+        total = 0.0
+        for k in range(n_components):
+            difference = scores[i, k] - largest
+            if difference > NEGLIGIBLE:
+                total += math.exp(difference)
+            scores[i, k] = total
+        for draw in range(labels.shape[0]):
+            threshold = rng.random() * total
+            k = 0
+            while k < n_components - 1 and threshold >= scores[i, k]:
+                k += 1
+            labels[draw, i] = k
 
 
 @kernel

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from .._validate import by_first_appearance
-from ..families import Family, verbs
+from ..families import Family, Layout, verbs
+from ..families.base import Cluster
 from ..priors import Prior
 from ..priors.verbs import PartitionTable
 
@@ -86,6 +87,16 @@ class Problem:
         out = np.empty(self.n_rows)
         _score_rows(self.hyper, empty.statistics, empty.cache, 0, self.rows, empty.work, out)
         return out
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Widths of the arrays of a cluster."""
+        return self.family.layout()
+
+    def slot(self) -> Cluster:
+        """Room for one cluster; not ready for use until it is filled and refreshed."""
+        statistics, cache, _, work, _ = self.layout
+        return Cluster(np.empty((1, statistics)), np.empty((1, cache)), np.empty(max(2 * statistics, work)))
 
     @cached_property
     def log_jacobian(self) -> float:
