@@ -26,6 +26,9 @@ FAMILIES: dict[str, type[Family]] = {}
 # Prior guess of how many clusters share the spread of the data; see Gaussian.resolve.
 EXPECTED_CLUSTERS = 5.0
 
+# Least variance (or mean duration) of a component fitted by maximum likelihood, in units of the data's own.
+SMALLEST = 1e-8
+
 # Sums of squares of numbers up to this size stay finite.
 LARGEST = 1e150
 
@@ -115,6 +118,10 @@ class Family(ABC):
         """Work space for one thread."""
         layout = self.layout()
         return np.zeros(max(2 * layout.statistics, layout.work))
+
+    def n_parameters(self) -> int:
+        """Number of free parameters of one cluster, as information criteria count them; the family is resolved."""
+        return self.layout().parameters
 
     def log_marginal(self, X: ArrayLike) -> float:
         """Evidence of the rows of ``X`` as one cluster.

@@ -67,3 +67,7 @@ class Bernoulli(Family):
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return self._two_levels().draw_rows(parameters, n, rng)
+
+    def n_parameters(self) -> int:
+        """One chance for each column."""
+        return self._two_levels().n_parameters()

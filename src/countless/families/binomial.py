@@ -164,6 +164,29 @@ def _natural(family, parameters, k, out):
     out[1 + d] = 1.0
 
 
+@implements(verbs.estimate, BetaColumns)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """(w a + successes) / (w (a + b) + trials), the mode of the log odds."""
+    empty = statistics[k, 0] <= 0.0
+    weight = 1.0 if empty else prior_weight
+    for j in range(family.a.size):
+        trials = weight * (family.a[j] + family.b[j]) + statistics[k, 0] * family.trials[j]
+        chance = (weight * family.a[j] + statistics[k, 1 + j]) / trials
+        parameters[k, j] = min(max(chance, 1e-300), 1.0 - 1e-16)
+    return empty
+
+
+@implements(verbs.log_prior, BetaColumns)
+def _log_prior(family, parameters, k):
+    """Density of the log odds."""
+    value = 0.0
+    for j in range(family.a.size):
+        a, b = family.a[j], family.b[j]
+        value += a * math.log(parameters[k, j]) + b * math.log1p(-parameters[k, j])
+        value += math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    return value
+
+
 @implements(verbs.expected_natural, BetaColumns)
 def _expected_natural(family, statistics, cache, k, out):
     d = family.a.size

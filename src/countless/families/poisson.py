@@ -151,6 +151,27 @@ def _natural(family, parameters, k, out):
     out[1 + d] = 1.0
 
 
+@implements(verbs.estimate, GammaCounts)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """(w shape + sum x) / (w rate + n), the mode of the log rate."""
+    empty = statistics[k, 0] <= 0.0
+    weight = 1.0 if empty else prior_weight
+    for j in range(family.shape.size):
+        total = weight * family.shape[j] + statistics[k, 1 + j]
+        parameters[k, j] = max(total / (weight * family.rate[j] + statistics[k, 0]), 1e-300)
+    return empty
+
+
+@implements(verbs.log_prior, GammaCounts)
+def _log_prior(family, parameters, k):
+    """Density of the log rates."""
+    value = 0.0
+    for j in range(family.shape.size):
+        value -= _log_normaliser(family.shape[j], family.rate[j])
+        value += family.shape[j] * math.log(parameters[k, j]) - family.rate[j] * parameters[k, j]
+    return value
+
+
 @implements(verbs.expected_natural, GammaCounts)
 def _expected_natural(family, statistics, cache, k, out):
     d = family.shape.size

@@ -192,6 +192,24 @@ def _natural(family, parameters, k, out):
     out[1 + d] = -0.5 / family.variance
 
 
+@implements(verbs.estimate, Spherical)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """Mean of the rows, or of the posterior; the variance is given."""
+    empty = statistics[k, 0] <= 0.0
+    prior = (1.0 if empty else prior_weight) * family.variance / family.mean_variance
+    for j in range(family.mean.size):
+        parameters[k, j] = (prior * family.mean[j] + statistics[k, 1 + j]) / (prior + statistics[k, 0])
+    return empty
+
+
+@implements(verbs.log_prior, Spherical)
+def _log_prior(family, parameters, k):
+    square = 0.0
+    for j in range(family.mean.size):
+        square += (parameters[k, j] - family.mean[j]) ** 2
+    return -0.5 * (family.mean.size * (LOG_2PI + math.log(family.mean_variance)) + square / family.mean_variance)
+
+
 @implements(verbs.expected_natural, Spherical)
 def _expected_natural(family, statistics, cache, k, out):
     d = family.mean.size
