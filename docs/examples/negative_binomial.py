@@ -94,6 +94,26 @@ def _natural(family, parameters, k, out):
         out[1 + j] = math.log1p(-parameters[k, j])
 
 
+@implements(verbs.estimate, BetaCounts)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """(w a + n r) / (w (a + b) + n r + sum x), the mode of the log odds; of the prior where there are no rows."""
+    weight = prior_weight if statistics[k, 0] > 0.0 else 1.0
+    for j in range(family.a.size):
+        a = weight * family.a[j] + statistics[k, 0] * family.dispersion[j]
+        p = a / (a + weight * family.b[j] + statistics[k, 1 + j])
+        parameters[k, j] = min(max(p, 1e-300), 1.0 - 1e-16)
+    return statistics[k, 0] <= 0.0
+
+
+@implements(verbs.log_prior, BetaCounts)
+def _log_prior(family, parameters, k):
+    value = 0.0
+    for j in range(family.a.size):
+        a, b, p = family.a[j], family.b[j], parameters[k, j]
+        value += a * math.log(p) + b * math.log1p(-p) - log_beta(a, b)
+    return value
+
+
 @implements(verbs.expected_natural, BetaCounts)
 def _expected_natural(family, statistics, cache, k, out):
     d = family.a.size

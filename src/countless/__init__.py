@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DPMixture",
+    "FiniteMixture",
+    "MixtureSearch",
     "__version__",
     "datasets",
     "estimators",
@@ -23,11 +25,11 @@ __all__ = [
     "priors",
 ]
 
-_ESTIMATORS = {"DPMixture"}
+_ESTIMATORS = {"DPMixture", "FiniteMixture", "MixtureSearch"}
 
 if TYPE_CHECKING:
     from . import datasets, estimators, families, inference, metrics, plots, posterior, priors
-    from .estimators import DPMixture
+    from .estimators import DPMixture, FiniteMixture, MixtureSearch
 
 
 def __getattr__(name: str) -> Any:

@@ -41,6 +41,8 @@ def test_the_verbs_are_what_they_were_promised_to_be():
         "log_marginal",
         "draw_parameters",
         "natural",
+        "estimate",
+        "log_prior",
         "expected_natural",
         "divergence",
     ]

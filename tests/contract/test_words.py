@@ -19,7 +19,18 @@ MODULES = sorted(
     for found in pkgutil.walk_packages(cl.__path__, "countless.")
     if not found.name.endswith("__main__") and found.name.count(".") < 4
 )
-ROOMS = ("families", "priors", "inference", "posterior", "metrics", "estimators", "datasets", "plots", "io")
+ROOMS = (
+    "families",
+    "priors",
+    "inference",
+    "posterior",
+    "metrics",
+    "estimators",
+    "datasets",
+    "plots",
+    "io",
+    "experiments",
+)
 
 # Names for those who write a family, a prior or a move, and records that functions return: a docstring is enough.
 # CONTRIBUTING.md shows them at work.
@@ -30,6 +41,7 @@ WITHOUT_EXAMPLE = {
     "posterior": {"Predictor"},
     "datasets": {"Sample", "Study"},
     "plots": {"percent", "render"},
+    "experiments": {"Splitting"},
 }
 
 

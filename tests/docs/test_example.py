@@ -22,7 +22,7 @@ def family(example):
 
 
 def test_the_file_is_short():
-    assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) < 120
+    assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) < 140
 
 
 def test_evidence_against_quadrature(family):
@@ -109,3 +109,30 @@ def test_the_other_verbs_of_the_example(example, family):
         centre = np.concatenate([[1.0], row, [0.0]])
         assert verbs.divergence(hyper, row, centre) == pytest.approx(0.0, abs=1e-12)
         assert verbs.divergence(hyper, row + 1.0, centre) > 0.0
+
+
+@pytest.mark.parametrize("prior_weight", [0.0, 1.0])
+def test_the_mode_of_the_example(family, prior_weight):
+    """Likelihood times prior of the log odds, by a search on a line per column."""
+    from scipy.optimize import minimize_scalar
+
+    from countless.families import verbs
+
+    hyper, clusters = family.resolve(ROWS).prepare(), family.resolve(ROWS).allocate(1)
+    for row in ROWS:
+        verbs.add(hyper, clusters.statistics, clusters.cache, 0, row, clusters.work)
+    parameters = np.zeros((1, 2))
+    assert not verbs.estimate(hyper, clusters.statistics, clusters.cache, 0, prior_weight, parameters)
+    for j, (r, a, b) in enumerate([(3.0, 2.0, 1.2), (1.7, 1.5, 2.5)]):
+
+        def loss(p, j=j, r=r, a=a, b=b):
+            prior = stats.beta.logpdf(p, a, b) + np.log(p * (1 - p))
+            return -stats.nbinom.logpmf(ROWS[:, j], r, p).sum() - prior_weight * prior
+
+        found = minimize_scalar(loss, bounds=(1e-6, 1 - 1e-6), method="bounded", options={"xatol": 1e-10})
+        assert parameters[0, j] == pytest.approx(found.x, abs=1e-6)
+    expected = sum(
+        stats.beta.logpdf(p, a, b) + np.log(p * (1 - p))
+        for p, a, b in zip(parameters[0], [2.0, 1.5], [1.2, 2.5], strict=True)
+    )
+    assert verbs.log_prior(hyper, parameters, 0) == pytest.approx(expected, rel=1e-12)

@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from .dp_mixture import DPMixture
+from .finite_mixture import FiniteMixture
+from .mixture_search import MixtureSearch
 
-__all__ = ["DPMixture"]
+__all__ = ["DPMixture", "FiniteMixture", "MixtureSearch"]

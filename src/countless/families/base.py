@@ -26,6 +26,9 @@ FAMILIES: dict[str, type[Family]] = {}
 # Prior guess of how many clusters share the spread of the data; see Gaussian.resolve.
 EXPECTED_CLUSTERS = 5.0
 
+# Least variance (or mean duration) of a component fitted by maximum likelihood, in units of the data's own.
+SMALLEST = 1e-8
+
 # Sums of squares of numbers up to this size stay finite.
 LARGEST = 1e150
 
@@ -91,6 +94,13 @@ class Family(ABC):
         """The same family for rows ``(X - shift) / scale``."""
         return self
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        """Parameters of clusters (clusters, P) by name, for people.
+
+        The parameters are those of rows ``(X - shift) / scale``, what is returned is meant for ``X``.
+        """
+        return {"parameters": parameters}
+
     # --- what every family answers ---------------------------------------------------------------------------
 
     def allocate(self, n_clusters: int) -> Cluster:
@@ -108,6 +118,10 @@ class Family(ABC):
         """Work space for one thread."""
         layout = self.layout()
         return np.zeros(max(2 * layout.statistics, layout.work))
+
+    def n_parameters(self) -> int:
+        """Number of free parameters of one cluster, as information criteria count them; the family is resolved."""
+        return self.layout().parameters
 
     def log_marginal(self, X: ArrayLike) -> float:
         """Evidence of the rows of ``X`` as one cluster.

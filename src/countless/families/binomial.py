@@ -80,6 +80,9 @@ class Binomial(Family):
         d = np.size(np.asarray(self.trials))
         return Layout(2 + d, 0, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"probability": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         trials = np.asarray(self.trials).astype(np.int64)
         return rng.binomial(trials, parameters, size=(n, len(parameters))).astype(np.float64)
@@ -159,6 +162,29 @@ def _natural(family, parameters, k, out):
         constant += family.trials[j] * failure
     out[0] = constant
     out[1 + d] = 1.0
+
+
+@implements(verbs.estimate, BetaColumns)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """(w a + successes) / (w (a + b) + trials), the mode of the log odds."""
+    empty = statistics[k, 0] <= 0.0
+    weight = 1.0 if empty else prior_weight
+    for j in range(family.a.size):
+        trials = weight * (family.a[j] + family.b[j]) + statistics[k, 0] * family.trials[j]
+        chance = (weight * family.a[j] + statistics[k, 1 + j]) / trials
+        parameters[k, j] = min(max(chance, 1e-300), 1.0 - 1e-16)
+    return empty
+
+
+@implements(verbs.log_prior, BetaColumns)
+def _log_prior(family, parameters, k):
+    """Density of the log odds."""
+    value = 0.0
+    for j in range(family.a.size):
+        a, b = family.a[j], family.b[j]
+        value += a * math.log(parameters[k, j]) + b * math.log1p(-parameters[k, j])
+        value += math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    return value
 
 
 @implements(verbs.expected_natural, BetaColumns)

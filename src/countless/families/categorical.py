@@ -114,6 +114,10 @@ class Categorical(Family):
         total = sum(len(column) for column in columns)
         return Layout(1 + total, 1 + total, total)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        """Probabilities of the levels, column after column."""
+        return {"probabilities": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         first = self.prepare().first
         rows = np.empty((n, len(first) - 1))
@@ -121,6 +125,11 @@ class Categorical(Family):
             p = parameters[start:stop]
             rows[:, j] = rng.choice(stop - start, size=n, p=p / p.sum())
         return rows
+
+    def n_parameters(self) -> int:
+        """One less than levels in each column: probabilities sum to one."""
+        columns: Any = self.concentration
+        return sum(len(column) - 1 for column in columns)
 
     def _no_rows(self) -> FloatArray:
         d = len(self.concentration) if _one_each(self.concentration) else np.size(self.n_levels)
@@ -232,6 +241,29 @@ def _natural(family, parameters, k, out):
     out[0] = 0.0
     for s in range(family.concentration.size):
         out[1 + s] = math.log(parameters[k, s])
+
+
+@implements(verbs.estimate, DirichletColumns)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """(w concentration_jl + count_jl) / (w total_j + n), the mode in the soft-max basis of each column."""
+    empty = statistics[k, 0] <= 0.0
+    weight = 1.0 if empty else prior_weight
+    for j in range(family.totals.size):
+        total = weight * family.totals[j] + statistics[k, 0]
+        for s in range(family.first[j], family.first[j + 1]):
+            parameters[k, s] = max((weight * family.concentration[s] + statistics[k, 1 + s]) / total, 1e-300)
+    return empty
+
+
+@implements(verbs.log_prior, DirichletColumns)
+def _log_prior(family, parameters, k):
+    """Density in the soft-max basis of each column."""
+    value = 0.0
+    for j in range(family.totals.size):
+        value += math.lgamma(family.totals[j])
+    for s in range(family.concentration.size):
+        value += family.concentration[s] * math.log(parameters[k, s]) - math.lgamma(family.concentration[s])
+    return value
 
 
 @implements(verbs.expected_natural, DirichletColumns)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from .._jit import kernel
 from .._special import LOG_2PI, LOG_PI, digamma
 from . import verbs
-from .base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, column_moments, per_column, register
+from .base import EXPECTED_CLUSTERS, SMALLEST, Family, FloatArray, Layout, column_moments, per_column, register
 from .verbs import implements
 
 
@@ -82,6 +82,10 @@ class DiagonalGaussian(Family):
     def layout(self) -> Layout:
         d = np.size(np.asarray(self.mean))
         return Layout(1 + 2 * d, 1 + 3 * d, 2 * d)
+
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        d = len(shift)
+        return {"mean": parameters[:, :d] * scale + shift, "variance": scale**2 / parameters[:, d:]}
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         d = len(parameters) // 2
@@ -196,6 +200,42 @@ def _natural(family, parameters, k, out):
         out[1 + d + j] = -0.5 * precision
         constant += 0.5 * (math.log(precision) - precision * mean * mean)
     out[0] = constant
+
+
+@implements(verbs.estimate, NormalInverseGamma)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """Variance (w scale + scatter) / (n + w (dof + 1)), the mode of mean and log variance; held at ``SMALLEST``."""
+    d = family.mean.size
+    n = statistics[k, 0]
+    empty = n <= 0.0
+    held = empty
+    weight = 1.0 if empty else prior_weight
+    for j in range(d):
+        prior = weight * family.mean_strength[j]
+        mean = (prior * family.mean[j] + statistics[k, 1 + j]) / (prior + n)
+        scatter = weight * family.scale[j] + statistics[k, 1 + d + j]
+        scatter += prior * family.mean[j] ** 2 - (prior + n) * mean * mean
+        variance = scatter / (n + weight * (family.dof[j] + 1.0))
+        if variance < SMALLEST:
+            variance = SMALLEST
+            held = True
+        parameters[k, j] = mean
+        parameters[k, d + j] = 1.0 / variance
+    return held
+
+
+@implements(verbs.log_prior, NormalInverseGamma)
+def _log_prior(family, parameters, k):
+    """Density of the means and of the log variances."""
+    d = family.mean.size
+    value = 0.0
+    for j in range(d):
+        precision = parameters[k, d + j]
+        half, scale, strength = 0.5 * family.dof[j], 0.5 * family.scale[j], family.mean_strength[j]
+        value += half * math.log(scale * precision) - math.lgamma(half) - scale * precision
+        value += 0.5 * (math.log(strength * precision) - LOG_2PI)
+        value -= 0.5 * strength * precision * (parameters[k, j] - family.mean[j]) ** 2
+    return value
 
 
 @implements(verbs.expected_natural, NormalInverseGamma)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from .._special import digamma
 from . import verbs
-from .base import Family, FloatArray, Layout, per_column, register
+from .base import SMALLEST, Family, FloatArray, Layout, per_column, register
 from .verbs import implements
 
 
@@ -70,6 +70,9 @@ class Exponential(Family):
     def layout(self) -> Layout:
         d = np.size(np.asarray(self.shape))
         return Layout(1 + d, 1, d)
+
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"rate": parameters / scale}
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.exponential(1.0 / parameters, size=(n, len(parameters)))
@@ -136,6 +139,31 @@ def _natural(family, parameters, k, out):
         out[1 + j] = -parameters[k, j]
         constant += math.log(parameters[k, j])
     out[0] = constant
+
+
+@implements(verbs.estimate, GammaRates)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """(w shape + n) / (w rate + sum x), the mode of the log rate; a mean of 0 is held at ``SMALLEST``."""
+    empty = statistics[k, 0] <= 0.0
+    held = empty
+    weight = 1.0 if empty else prior_weight
+    for j in range(family.shape.size):
+        mean = (weight * family.rate[j] + statistics[k, 1 + j]) / (weight * family.shape[j] + statistics[k, 0])
+        if mean < SMALLEST:
+            mean = SMALLEST
+            held = True
+        parameters[k, j] = 1.0 / mean
+    return held
+
+
+@implements(verbs.log_prior, GammaRates)
+def _log_prior(family, parameters, k):
+    """Density of the log rates."""
+    value = 0.0
+    for j in range(family.shape.size):
+        value += family.shape[j] * math.log(family.rate[j] * parameters[k, j]) - family.rate[j] * parameters[k, j]
+        value -= math.lgamma(family.shape[j])
+    return value
 
 
 @implements(verbs.expected_natural, GammaRates)

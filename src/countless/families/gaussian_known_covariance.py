@@ -102,6 +102,9 @@ class GaussianKnownCovariance(Family):
         d = np.size(np.asarray(self.mean))
         return Layout(2 + d, 1 + 2 * d, d, 4 + 2 * d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"mean": parameters @ np.linalg.inv(self.prepare().whitener).T * scale + shift}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         noise = rng.standard_normal((n, len(parameters)))
         return (parameters + noise) @ np.linalg.inv(self.prepare().whitener).T
@@ -181,6 +184,27 @@ def _natural(family, parameters, k, out):
         square += parameters[k, j] ** 2
     out[0] = -0.5 * square
     out[1 + d] = 1.0
+
+
+@implements(verbs.estimate, KnownCovariance)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """Mean of the rows, or of the posterior, in the whitened basis (with n_k, not N: Pletscher 2007, 2.4.2)."""
+    empty = statistics[k, 0] <= 0.0
+    weight = 1.0 if empty else prior_weight
+    for j in range(family.mean.size):
+        prior = weight / family.variance[j]
+        parameters[k, j] = (prior * family.mean[j] + statistics[k, 1 + j]) / (prior + statistics[k, 0])
+    return empty
+
+
+@implements(verbs.log_prior, KnownCovariance)
+def _log_prior(family, parameters, k):
+    """Density in the whitened basis."""
+    value = 0.0
+    for j in range(family.mean.size):
+        square = (parameters[k, j] - family.mean[j]) ** 2 / family.variance[j]
+        value -= 0.5 * (LOG_2PI + math.log(family.variance[j]) + square)
+    return value
 
 
 @implements(verbs.expected_natural, KnownCovariance)

@@ -66,6 +66,9 @@ class Geometric(Family):
         d = np.size(np.asarray(self.a))
         return Layout(1 + d, 0, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"probability": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.geometric(parameters, size=(n, len(parameters))).astype(np.float64) - 1.0
 
@@ -126,6 +129,29 @@ def _natural(family, parameters, k, out):
         out[1 + j] = math.log1p(-parameters[k, j])
         constant += math.log(parameters[k, j])
     out[0] = constant
+
+
+@implements(verbs.estimate, BetaFailures)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """(w a + n) / (w (a + b) + n + sum x), the mode of the log odds."""
+    empty = statistics[k, 0] <= 0.0
+    weight = 1.0 if empty else prior_weight
+    for j in range(family.a.size):
+        success = weight * family.a[j] + statistics[k, 0]
+        chance = success / (success + weight * family.b[j] + statistics[k, 1 + j])
+        parameters[k, j] = min(max(chance, 1e-12), 1.0 - 1e-16)
+    return empty
+
+
+@implements(verbs.log_prior, BetaFailures)
+def _log_prior(family, parameters, k):
+    """Density of the log odds."""
+    value = 0.0
+    for j in range(family.a.size):
+        a, b = family.a[j], family.b[j]
+        value += a * math.log(parameters[k, j]) + b * math.log1p(-parameters[k, j])
+        value += math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    return value
 
 
 @implements(verbs.expected_natural, BetaFailures)

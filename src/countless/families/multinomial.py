@@ -74,8 +74,15 @@ class Multinomial(Family):
         d = np.size(np.asarray(self.concentration))
         return Layout(2 + d, 1, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"probabilities": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.multinomial(self.trials, parameters / parameters.sum(), size=n).astype(np.float64)
+
+    def n_parameters(self) -> int:
+        """One less than bins: probabilities sum to one."""
+        return self.layout().parameters - 1
 
 
 @implements(verbs.row_statistics, DirichletBins)
@@ -164,6 +171,32 @@ def _natural(family, parameters, k, out):
     for j in range(d):
         out[1 + j] = math.log(parameters[k, j])
     out[1 + d] = 1.0
+
+
+@implements(verbs.estimate, DirichletBins)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """(w concentration_j + count_j) / their total, the mode in the soft-max basis (on the simplex it would be
+    concentration_j - 1). The total is that of the counts, not the number of rows (Pletscher 2007, 2.4.2)."""
+    d = family.concentration.size
+    counts = 0.0
+    for j in range(d):
+        counts += statistics[k, 1 + j]
+    empty = statistics[k, 0] <= 0.0
+    # Histograms without a single count say nothing about the bins.
+    weight = 1.0 if empty or counts <= 0.0 else prior_weight
+    for j in range(d):
+        share = (weight * family.concentration[j] + statistics[k, 1 + j]) / (weight * family.total + counts)
+        parameters[k, j] = max(share, 1e-300)
+    return empty
+
+
+@implements(verbs.log_prior, DirichletBins)
+def _log_prior(family, parameters, k):
+    """Density in the soft-max basis: of the logarithms of the odds against the last bin."""
+    value = math.lgamma(family.total)
+    for j in range(family.concentration.size):
+        value += family.concentration[j] * math.log(parameters[k, j]) - math.lgamma(family.concentration[j])
+    return value
 
 
 @implements(verbs.expected_natural, DirichletBins)

@@ -63,6 +63,9 @@ class Poisson(Family):
         d = np.size(np.asarray(self.shape))
         return Layout(2 + d, 2 * d, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"rate": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.poisson(parameters, size=(n, len(parameters))).astype(np.float64)
 
@@ -146,6 +149,27 @@ def _natural(family, parameters, k, out):
         total += parameters[k, j]
     out[0] = -total
     out[1 + d] = 1.0
+
+
+@implements(verbs.estimate, GammaCounts)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """(w shape + sum x) / (w rate + n), the mode of the log rate."""
+    empty = statistics[k, 0] <= 0.0
+    weight = 1.0 if empty else prior_weight
+    for j in range(family.shape.size):
+        total = weight * family.shape[j] + statistics[k, 1 + j]
+        parameters[k, j] = max(total / (weight * family.rate[j] + statistics[k, 0]), 1e-300)
+    return empty
+
+
+@implements(verbs.log_prior, GammaCounts)
+def _log_prior(family, parameters, k):
+    """Density of the log rates."""
+    value = 0.0
+    for j in range(family.shape.size):
+        value -= _log_normaliser(family.shape[j], family.rate[j])
+        value += family.shape[j] * math.log(parameters[k, j]) - family.rate[j] * parameters[k, j]
+    return value
 
 
 @implements(verbs.expected_natural, GammaCounts)

@@ -93,6 +93,9 @@ class SphericalGaussian(Family):
         d = np.size(np.asarray(self.mean))
         return Layout(2 + d, 2 + d, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"mean": parameters * scale + shift}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.normal(parameters, math.sqrt(float(self.variance or 0.0)), size=(n, len(parameters)))
 
@@ -187,6 +190,24 @@ def _natural(family, parameters, k, out):
         square += parameters[k, j] ** 2
     out[0] = -0.5 * (d * (LOG_2PI + math.log(family.variance)) + square / family.variance)
     out[1 + d] = -0.5 / family.variance
+
+
+@implements(verbs.estimate, Spherical)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """Mean of the rows, or of the posterior; the variance is given."""
+    empty = statistics[k, 0] <= 0.0
+    prior = (1.0 if empty else prior_weight) * family.variance / family.mean_variance
+    for j in range(family.mean.size):
+        parameters[k, j] = (prior * family.mean[j] + statistics[k, 1 + j]) / (prior + statistics[k, 0])
+    return empty
+
+
+@implements(verbs.log_prior, Spherical)
+def _log_prior(family, parameters, k):
+    square = 0.0
+    for j in range(family.mean.size):
+        square += (parameters[k, j] - family.mean[j]) ** 2
+    return -0.5 * (family.mean.size * (LOG_2PI + math.log(family.mean_variance)) + square / family.mean_variance)
 
 
 @implements(verbs.expected_natural, Spherical)

@@ -100,6 +100,23 @@ def natural(family, parameters, k, out):
 
 
 @required
+def estimate(family, statistics, cache, k, prior_weight, parameters):
+    """Write into ``parameters[k]`` what maximises likelihood times prior ** prior_weight; True if it had to be held.
+
+    ``prior_weight`` 0 is maximum likelihood, 1 the mode of the posterior. The mode of a density depends on the
+    basis; here a parameter is taken in the basis in which it is free to run anywhere (log of a rate, log odds,
+    soft-max of probabilities, log of a covariance), where every posterior has exactly one. A cluster without rows
+    gets the mode of the prior. Where the likelihood has no bound (variance 0) the spread is held at
+    ``SMALLEST`` times that of the data, which is one in the units of the rows. Both are reported by True.
+    """
+
+
+@required
+def log_prior(family, parameters, k):
+    """Log prior density of ``parameters[k]``, in the basis in which ``estimate`` takes the mode."""
+
+
+@required
 def expected_natural(family, statistics, cache, k, out):
     """Expectation of the natural parameter under the posterior of cluster ``k``."""
 

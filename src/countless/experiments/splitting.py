@@ -1,0 +1,159 @@
+"""A negative example: clusters opened row by row by an information criterion (Pletscher 2007, section 4.2, alg. 4.1).
+
+It borrows the sweep over rows from the Dirichlet process and the decision from AIC or BIC. It should not be used; see
+``split_by_criterion`` for why.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._jit import kernel
+from .._validate import as_rows, by_first_appearance, choose, whole_number
+from ..families import Family, localise, resolve_family, verbs
+from ..posterior.criteria import penalty
+
+PENALISED = {"aic": "aic", "bic": "bic"}
+
+
+class Splitting(NamedTuple):
+    """What the procedure ends with: labels, number of clusters, sweeps made, and whether it stood still."""
+
+    labels: NDArray[np.int64]
+    n_clusters: int
+    n_sweeps: int
+    converged: bool
+
+
+def split_by_criterion(
+    X: ArrayLike, family: str | Family = "gaussian", criterion: str = "bic", max_sweeps: int = 50
+) -> Splitting:
+    r"""Cluster rows by splitting off a row whenever that lowers an information criterion of this one row.
+
+    All rows begin in one cluster. Each row in turn is taken out and compared under the K clusters of the others,
+    :math:`M_K(x) = \sum_k \pi_k F(x | \theta_k)`, and under K + 1, the new one with the parameters most probable given
+    this row and the weight 1 / N. It opens a new cluster if the larger model has the smaller score,
+
+    .. math:: -2 \log M_{K+1}(x) + \text{penalty}(K + 1) < -2 \log M_K(x) + \text{penalty}(K),
+
+    (the thesis prints the inequality the other way round), and joins its most likely cluster otherwise. Parameters are
+    the posterior modes given the rows of the cluster, brought up to date with every move: the thesis leaves open when.
+
+    Parameters
+    ----------
+    X : array
+    family : str or family object
+    criterion : {"bic", "aic"}
+    max_sweeps : int
+
+    Returns
+    -------
+    Splitting
+
+    Notes
+    -----
+    Why it fails. The penalty for one more component is meant to be paid by all rows that it serves together; here
+    each single row is asked to pay it alone. So a cluster is opened only where one row gains more than the whole
+    penalty and the logarithm of N: clusters that overlap are not separated, however many rows ask for it, and with BIC,
+    whose penalty grows with N, *more data make it worse*. With AIC the outermost row of many does open clusters, also
+    ones that should not be: what a single row decided is hardly ever taken back. The Dirichlet process decides by a
+    single row too, but it draws: of many rows with a small probability one will open the cluster, and others close it
+    again. ``MixtureSearch`` compares whole models, and works.
+
+    References
+    ----------
+    Pletscher 2007, sections 4.1 and 4.2, figure 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import countless as cl
+    >>> from countless.experiments import split_by_criterion
+    >>> X = np.random.default_rng(0).normal(size=(400, 2)) + np.outer(np.arange(400) % 2, [3.0, 0.0])
+    >>> family = cl.families.SphericalGaussian(variance=1.0)
+    >>> split_by_criterion(X, family).n_clusters
+    1
+    >>> cl.MixtureSearch(family, n_components=range(1, 4), random_state=0).fit(X).n_clusters_
+    2
+    """
+    choose("criterion", criterion, PENALISED)
+    whole_number("max_sweeps", max_sweeps, 1)
+    rows, family = as_rows(X), resolve_family(family)
+    family.check(rows)
+    local, rows, _ = localise(family.resolve(rows), rows)
+    n = len(rows)
+    layout: Any = local.layout()
+    # Half the difference in penalty: the component, and its weight.
+    price = 0.5 * penalty(criterion, local.n_parameters() + 1, n)
+    labels = np.zeros(n, dtype=np.int64)
+    clusters = local.allocate(n + 1)
+    parameters = np.zeros((n + 1, layout.parameters))
+    hyper = local.prepare()
+    moves, n_sweeps = 1, 0
+    sizes = np.zeros(n + 1, dtype=np.int64)
+    for i in range(n):
+        verbs.add(hyper, clusters.statistics, clusters.cache, 0, rows[i], clusters.work)
+    sizes[0] = n
+    while moves and n_sweeps < max_sweeps:
+        moves = _sweep(hyper, rows, labels, sizes, *clusters, parameters, price)
+        n_sweeps += 1
+    labels = by_first_appearance(labels)
+    return Splitting(labels, int(labels.max()) + 1, n_sweeps, moves == 0)
+
+
+@kernel
+def _sweep(family, rows, labels, sizes, statistics, cache, work, parameters, price):
+    """One sweep over the rows; returns how many changed their cluster."""
+    n = labels.size
+    moves = 0
+    for k in range(sizes.size):
+        if sizes[k] > 0:
+            verbs.estimate(family, statistics, cache, k, 1.0, parameters)
+    for i in range(n):
+        own = labels[i]
+        verbs.remove(family, statistics, cache, own, rows[i], work)
+        sizes[own] -= 1
+        if sizes[own] > 0:
+            verbs.estimate(family, statistics, cache, own, 1.0, parameters)
+        empty = 0
+        while sizes[empty] > 0:
+            empty += 1
+        best, closest, mixed = -math.inf, -1, -math.inf
+        for k in range(n + 1):
+            if sizes[k] > 0:
+                value = verbs.log_likelihood(family, parameters, k, rows[i], work)
+                mixed = _log_add(mixed, value + math.log(sizes[k] / (n - 1.0)))
+                if value > best:
+                    best, closest = value, k
+        # The row alone in a cluster.
+        statistics[empty, :] = 0.0
+        verbs.refresh(family, statistics, cache, empty, work)
+        verbs.add(family, statistics, cache, empty, rows[i], work)
+        verbs.estimate(family, statistics, cache, empty, 1.0, parameters)
+        alone = verbs.log_likelihood(family, parameters, empty, rows[i], work)
+        larger = _log_add(mixed + math.log((n - 1.0) / n), alone - math.log(n))
+        if closest < 0 or larger - mixed > price:
+            goal = empty
+        else:
+            verbs.remove(family, statistics, cache, empty, rows[i], work)
+            verbs.add(family, statistics, cache, closest, rows[i], work)
+            verbs.estimate(family, statistics, cache, closest, 1.0, parameters)
+            goal = closest
+        sizes[goal] += 1
+        labels[i] = goal
+        # A row that was alone and is again has not moved, whichever empty slot it is in.
+        if goal != own and not (goal == empty and sizes[own] == 0):
+            moves += 1
+    return moves
+
+
+@kernel
+def _log_add(a, b):
+    top = max(a, b)
+    if top == -math.inf:
+        return top
+    return top + math.log(math.exp(a - top) + math.exp(b - top))
