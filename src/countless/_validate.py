@@ -111,7 +111,7 @@ def by_first_appearance(labels: NDArray[Any]) -> NDArray[np.int64]:
     >>> by_first_appearance(np.array([7, 7, 2, 7, 5])).tolist()
     [0, 0, 1, 0, 2]
     """
-    if labels.dtype.kind in "iu" and len(labels) and 0 <= labels.min() and labels.max() < len(labels):
+    if labels.dtype.kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < len(labels):
         # No sorting: of several writes to one place the last one stays, which is the first occurrence.
         first = np.full(int(labels.max()) + 1, len(labels))
         first[labels[::-1]] = np.arange(len(labels))[::-1]

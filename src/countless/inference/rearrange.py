@@ -151,7 +151,7 @@ def _merge_evidences(ascent: Ascent) -> tuple[IntArray, IntArray, FloatArray]:
 
 
 def _promising_pairs(ascent: Ascent) -> list[tuple[int, int]]:
-    """Pairs, best first, whose union would raise the bound but for the entropy of q(z), which a merge can only lower."""
+    """Pairs, best first, whose union would raise the bound but for the entropy of q(z), which it can only lower."""
     field, sizes = ascent.field, ascent.sums[:, 0]
     k, other, gains = _merge_evidences(ascent)
     before = field.law.evidence(np.sort(sizes)[::-1], field.sticks.blend)

@@ -15,7 +15,7 @@ from .._validate import by_first_appearance, whole_number
 from .base import Inference, register
 from .mean_field import Ascent, MeanField, climb, expectations
 from .passes import Passes
-from .rearrange import fit_seeds, rebuild, merge
+from .rearrange import fit_seeds, merge, rebuild
 from .run import Draws, Monitor, run_jobs
 from .state import IntArray, Problem
 from .sticks import StickLaw
