@@ -91,6 +91,13 @@ class Family(ABC):
         """The same family for rows ``(X - shift) / scale``."""
         return self
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        """Parameters of clusters (clusters, P) by name, for people.
+
+        The parameters are those of rows ``(X - shift) / scale``, what is returned is meant for ``X``.
+        """
+        return {"parameters": parameters}
+
     # --- what every family answers ---------------------------------------------------------------------------
 
     def allocate(self, n_clusters: int) -> Cluster:

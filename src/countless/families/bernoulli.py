@@ -62,5 +62,8 @@ class Bernoulli(Family):
     def layout(self) -> Layout:
         return self._two_levels().layout()
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"probability": np.ascontiguousarray(parameters[:, 1::2])}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return self._two_levels().draw_rows(parameters, n, rng)

@@ -80,6 +80,9 @@ class Binomial(Family):
         d = np.size(np.asarray(self.trials))
         return Layout(2 + d, 0, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"probability": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         trials = np.asarray(self.trials).astype(np.int64)
         return rng.binomial(trials, parameters, size=(n, len(parameters))).astype(np.float64)

@@ -114,6 +114,10 @@ class Categorical(Family):
         total = sum(len(column) for column in columns)
         return Layout(1 + total, 1 + total, total)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        """Probabilities of the levels, column after column."""
+        return {"probabilities": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         first = self.prepare().first
         rows = np.empty((n, len(first) - 1))

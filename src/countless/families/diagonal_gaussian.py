@@ -83,6 +83,10 @@ class DiagonalGaussian(Family):
         d = np.size(np.asarray(self.mean))
         return Layout(1 + 2 * d, 1 + 3 * d, 2 * d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        d = len(shift)
+        return {"mean": parameters[:, :d] * scale + shift, "variance": scale**2 / parameters[:, d:]}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         d = len(parameters) // 2
         return rng.normal(parameters[:d], 1.0 / np.sqrt(parameters[d:]), size=(n, d))

@@ -71,6 +71,9 @@ class Exponential(Family):
         d = np.size(np.asarray(self.shape))
         return Layout(1 + d, 1, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"rate": parameters / scale}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.exponential(1.0 / parameters, size=(n, len(parameters)))
 

@@ -138,6 +138,18 @@ class Gaussian(Family):
         board = 4 + 2 * first + first * (first + 1) // 2
         return Layout(1 + d + triangle, _MEAN + d + triangle, d + triangle, 3 * d, board)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        d = len(shift)
+        factors = np.zeros((len(parameters), d, d))
+        columns, rows = np.triu_indices(d)
+        factors[:, rows, columns] = parameters[:, d:]
+        # Sigma = L^-T L^-1 for the precision L L'.
+        inverses = np.linalg.inv(factors) * scale
+        return {
+            "mean": parameters[:, :d] * scale + shift,
+            "covariance": np.swapaxes(inverses, 1, 2) @ inverses,
+        }
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         d = np.size(np.asarray(self.mean))
         return parameters[:d] + rows_from_precision(parameters[d:], rng.standard_normal((n, d)))

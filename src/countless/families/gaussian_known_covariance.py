@@ -102,6 +102,9 @@ class GaussianKnownCovariance(Family):
         d = np.size(np.asarray(self.mean))
         return Layout(2 + d, 1 + 2 * d, d, 4 + 2 * d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"mean": parameters @ np.linalg.inv(self.prepare().whitener).T * scale + shift}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         noise = rng.standard_normal((n, len(parameters)))
         return (parameters + noise) @ np.linalg.inv(self.prepare().whitener).T

@@ -66,6 +66,9 @@ class Geometric(Family):
         d = np.size(np.asarray(self.a))
         return Layout(1 + d, 0, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"probability": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.geometric(parameters, size=(n, len(parameters))).astype(np.float64) - 1.0
 

@@ -74,6 +74,9 @@ class Multinomial(Family):
         d = np.size(np.asarray(self.concentration))
         return Layout(2 + d, 1, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"probabilities": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.multinomial(self.trials, parameters / parameters.sum(), size=n).astype(np.float64)
 

@@ -63,6 +63,9 @@ class Poisson(Family):
         d = np.size(np.asarray(self.shape))
         return Layout(2 + d, 2 * d, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"rate": parameters}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.poisson(parameters, size=(n, len(parameters))).astype(np.float64)
 

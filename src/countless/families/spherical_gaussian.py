@@ -93,6 +93,9 @@ class SphericalGaussian(Family):
         d = np.size(np.asarray(self.mean))
         return Layout(2 + d, 2 + d, d)
 
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"mean": parameters * scale + shift}
+
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.normal(parameters, math.sqrt(float(self.variance or 0.0)), size=(n, len(parameters)))
 
