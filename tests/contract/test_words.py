@@ -26,7 +26,16 @@ ROOMS = ("families", "priors", "inference", "posterior", "metrics", "estimators"
 WITHOUT_EXAMPLE = {
     "families": {"Family", "Layout", "implements", "localise", "register", "resolve_family"},
     "priors": {"Prior", "PartitionTable", "Sticks", "register"},
-    "inference": {"Draws", "Inference", "Problem", "State", "register", "resolve_inference"},
+    "inference": {
+        "Components",
+        "Draws",
+        "Truncation",
+        "Inference",
+        "Problem",
+        "State",
+        "register",
+        "resolve_inference",
+    },
     "posterior": {"Predictor"},
     "datasets": {"Sample", "Study"},
     "plots": {"percent", "render"},

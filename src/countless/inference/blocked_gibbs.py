@@ -21,7 +21,7 @@ from .sampler import Sampler
 from .schedule import Schedule
 from .state import SPARE_SLOTS, IntArray, Problem, State
 from .sticks import draw_log_weights, switch_components
-from .sweep import clear
+from .sweep import clear, refresh_clusters
 
 # Bound on the truncation error from which the number of sticks at the start follows, and the most of them.
 WANTED_BOUND = 0.01
@@ -150,7 +150,7 @@ class BlockedSweep:
         drawn = self._passes_over(problem).draw(naturals, rng)
         state.chain.statistics[:n_sticks] = drawn.sums
         _occupy(state, drawn.labels)
-        _refresh(problem.hyper, state.chain, state.n_clusters)
+        refresh_clusters(problem.hyper, state.chain, state.n_clusters)
         state.weights = np.exp(log_weights)
 
     def adapt(self, state: State) -> None:
@@ -212,9 +212,3 @@ def _draw_components(family, rng, chain, naturals):
             clear(family, chain.statistics, chain.cache, k, chain.work)
         verbs.draw_parameters(family, chain.statistics, chain.cache, k, rng, chain.parameters)
         verbs.natural(family, chain.parameters, k, naturals[k])
-
-
-@kernel
-def _refresh(family, chain, n_clusters):
-    for position in range(n_clusters):
-        verbs.refresh(family, chain.statistics, chain.cache, chain.active[position], chain.work)

@@ -16,7 +16,7 @@ from .._jit import kernel
 from .._special import draw_from_logs
 from ..families import verbs
 from .state import Problem, State
-from .sweep import clear, retire
+from .sweep import clear, refresh_clusters, retire
 
 
 class ParameterSweep:
@@ -62,19 +62,13 @@ def sweep_labels(rng: np.random.Generator, state: State, problem: Problem) -> No
         at, state.n_clusters = _sweep(
             problem.hyper, rng, problem.rows, problem.log_new, state.table, state.chain, state.n_clusters, at
         )
-    _refresh(problem.hyper, state.chain, state.n_clusters)
+    refresh_clusters(problem.hyper, state.chain, state.n_clusters)
 
 
 @kernel
 def _draw_parameters(family, rng, chain, slots):
     for position in range(slots.size):
         verbs.draw_parameters(family, chain.statistics, chain.cache, slots[position], rng, chain.parameters)
-
-
-@kernel
-def _refresh(family, chain, n_clusters):
-    for position in range(n_clusters):
-        verbs.refresh(family, chain.statistics, chain.cache, chain.active[position], chain.work)
 
 
 @kernel
