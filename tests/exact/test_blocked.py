@@ -40,6 +40,19 @@ def test_the_truncated_prior_is_a_law_and_tends_to_the_prior(prior):
         np.testing.assert_allclose(more, whole, rtol=1e-10)
 
 
+@pytest.mark.parametrize("prior", [CRP(0.2), CRP(1.0), CRP(5.0), PitmanYor(0.8, 0.3)], ids=str)
+@pytest.mark.parametrize("n_sticks", [2, 4])
+def test_the_bound_bounds(prior, n_sticks):
+    gap = np.abs(np.exp(log_truncated_priors(prior, 5, n_sticks)) - np.exp(log_priors(prior, 5))).sum()
+    assert 0.0 < gap <= prior.truncation_bound(5, n_sticks)
+
+
+def test_the_formula_of_the_literature_is_no_bound_for_small_concentrations():
+    prior = CRP(0.2)
+    gap = np.abs(np.exp(log_truncated_priors(prior, 5, 3)) - np.exp(log_priors(prior, 5))).sum()
+    assert prior.truncation_formula(5, 3) < gap <= prior.truncation_bound(5, 3)
+
+
 @pytest.mark.parametrize(("name", "prior"), PAIRS)
 def test_four_sticks(name, prior, rng):
     """For the finite Dirichlet of three components the truncated prior is the prior."""
@@ -84,7 +97,7 @@ def test_a_finite_dirichlet_may_have_fewer_sticks_than_components(rng):
 def test_a_learned_concentration(prior, rng):
     family, X = example("poisson")
     exact, mean = learned_posterior(family, X, prior, 3)
-    draws = _draws("poisson", prior, rng, 3, 3, n_draws=8_000, thin=1)
+    draws = _draws("poisson", prior, rng, 3, 3, n_draws=5_000, thin=1)
     assert excess(draws.labels[::2], exact, rng) <= LIMIT
     assert abs(draws.concentration.mean() - mean) <= 4.0 * batch_error(draws.concentration)
 
@@ -122,5 +135,5 @@ def test_a_concentration_given_the_sizes_alone_fails(rng, monkeypatch):
     family, X = example("poisson")
     prior = CRP(Gamma(2.0, 1.0))
     _, mean = learned_posterior(family, X, prior, 2)
-    draws = _draws("poisson", prior, rng, 2, 2, n_draws=8_000, thin=1)
+    draws = _draws("poisson", prior, rng, 2, 2, n_draws=5_000, thin=1)
     assert abs(draws.concentration.mean() - mean) > 8.0 * batch_error(draws.concentration)

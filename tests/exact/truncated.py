@@ -6,6 +6,7 @@ product of their mixed moments, here as ratios of rising factorials, written wit
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import permutations
 from math import prod
 
@@ -33,6 +34,11 @@ def shapes_by_hand(prior: Prior, n_sticks: int) -> list[tuple[float, float]]:
     return [(1.0 - discount, c + discount * (k + 1)) for k in range(n_sticks)]
 
 
+@cache
+def _all_sizes(n_rows: int) -> list[tuple[int, ...]]:
+    return [tuple(sorted(np.bincount(labels).tolist())) for labels in partitions(n_rows)]
+
+
 def log_truncated_priors(prior: Prior, n_rows: int, n_sticks: int) -> FloatArray:
     """Log probability of each partition under ``n_sticks`` sticks, the last of which takes what is left."""
     shapes = shapes_by_hand(prior, n_sticks)[:-1]
@@ -44,16 +50,12 @@ def log_truncated_priors(prior: Prior, n_rows: int, n_sticks: int) -> FloatArray
         )
 
     memory: dict[tuple[int, ...], float] = {}
-    out = np.empty(len(partitions(n_rows)))
-    for at, labels in enumerate(partitions(n_rows)):
-        sizes = tuple(sorted(np.bincount(labels).tolist()))
-        if sizes not in memory:
-            blocks = [*range(len(sizes)), *[-1] * (n_sticks - len(sizes))]
-            places = set(permutations(blocks)) if len(sizes) <= n_sticks else set()
-            memory[sizes] = sum(chance(tuple(sizes[b] if b >= 0 else 0 for b in place)) for place in places)
-        out[at] = memory[sizes]
+    for sizes in set(_all_sizes(n_rows)):
+        blocks = [*range(len(sizes)), *[-1] * (n_sticks - len(sizes))]
+        places = set(permutations(blocks)) if len(sizes) <= n_sticks else set()
+        memory[sizes] = sum(chance(tuple(sizes[b] if b >= 0 else 0 for b in place)) for place in places)
     with np.errstate(divide="ignore"):
-        return np.log(out)
+        return np.log([memory[sizes] for sizes in _all_sizes(n_rows)])
 
 
 def truncated_posterior(family: Family, X: FloatArray, prior: Prior, n_sticks: int) -> FloatArray:
