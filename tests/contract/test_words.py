@@ -37,7 +37,16 @@ ROOMS = (
 WITHOUT_EXAMPLE = {
     "families": {"Family", "Layout", "implements", "localise", "register", "resolve_family"},
     "priors": {"Prior", "PartitionTable", "Sticks", "register"},
-    "inference": {"Draws", "Inference", "Problem", "State", "register", "resolve_inference"},
+    "inference": {
+        "Components",
+        "Draws",
+        "Truncation",
+        "Inference",
+        "Problem",
+        "State",
+        "register",
+        "resolve_inference",
+    },
     "posterior": {"Predictor"},
     "datasets": {"Sample", "Study"},
     "plots": {"percent", "render"},

@@ -74,7 +74,7 @@ class Model:
         return numbers
 
 
-def independent(model: Model, rng: np.random.Generator) -> dict[str, FloatArray]:
+def independent(model: Model, rng: np.random.Generator, n_draws: int = N_DRAWS) -> dict[str, FloatArray]:
     """The marginal-conditional simulator."""
 
     def one() -> dict[str, float]:
@@ -82,7 +82,7 @@ def independent(model: Model, rng: np.random.Generator) -> dict[str, FloatArray]
         X = model.redraw_rows(labels, None, rng)
         return model.describe(X, *model.start(X, labels, concentration))
 
-    return _collect(one)
+    return collect(one, n_draws)
 
 
 def successive(model: Model, moves: Sequence[Move], rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -100,11 +100,12 @@ def successive(model: Model, moves: Sequence[Move], rng: np.random.Generator) ->
         problem, state = model.start(X, labels, state.concentration)
         return model.describe(X, problem, state)
 
-    return _collect(one)
+    return collect(one)
 
 
-def _collect(one: Callable[[], dict[str, float]]) -> dict[str, FloatArray]:
-    draws = [one() for _ in range(N_DRAWS)]
+def collect(one: Callable[[], dict[str, float]], n_draws: int = N_DRAWS) -> dict[str, FloatArray]:
+    """Statistics of so many draws, by name."""
+    draws = [one() for _ in range(n_draws)]
     return {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
 
 

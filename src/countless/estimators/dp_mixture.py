@@ -39,6 +39,7 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         ``"mixture-of-finite"``, or an object of ``countless.priors``.
     inference : str or inference object
         How the posterior is found: ``"auto"`` (default: sampling, or MAP for large problems), ``"gibbs"``,
+        ``"uncollapsed"``, ``"blocked"`` and ``"single-site"`` (samplers that draw cluster parameters as well),
         ``"map"``, or an object of ``countless.inference``.
     random_state : None, int, Generator or RandomState
         Seed. The same seed gives the same draws whatever the number of threads.
@@ -52,7 +53,8 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         MAP partition. Numbered by first appearance.
     n_clusters_ : int
     posterior_ : Posterior
-        Every draw: ``labels`` (chain, draw, row), ``n_clusters``, ``log_joint``, ``concentration``.
+        Every draw: ``labels`` (chain, draw, row), ``n_clusters``, ``log_joint``, ``concentration``; ``parameters``
+        of the clusters where the engine draws them.
     family_, prior_, inference_ : the objects in use, with every hyperparameter set.
     concentration_ : float
         Concentration used with ``labels_`` for predictions: its posterior mean, or mode for MAP.

@@ -7,24 +7,19 @@ alg. 3.3; Raykov et al. 2016, section 2; Neal 2000, algorithm 3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from .._validate import whole_number
-from .base import Inference, register
+from .base import register
 from .concentration import ConcentrationUpdate
-from .run import Draws, Monitor, run_jobs
+from .sampler import Sampler
 from .schedule import Schedule
-from .split_merge import SplitMerge
-from .starts import start_labels
-from .state import Problem, State
+from .split_merge import split_merge_moves
 from .sweep import GibbsSweep
 
 
 @register("gibbs")
 @dataclass(frozen=True)
-class CollapsedGibbs(Inference):
+class CollapsedGibbs(Sampler):
     """Collapsed Gibbs sampling with split-merge moves.
 
     Parameters
@@ -64,59 +59,12 @@ class CollapsedGibbs(Inference):
     start: Any = "dispersed"
     n_threads: int | None = None
 
+    title: ClassVar[str] = "collapsed Gibbs"
+
     def __post_init__(self) -> None:
-        for name, minimum in (("chains", 1), ("draws", 1), ("warmup", 0), ("thin", 1)):
-            whole_number(name, getattr(self, name), minimum)
-        if not isinstance(self.split_merge, bool):
-            whole_number("split_merge", self.split_merge, 0)
+        super().__post_init__()
+        split_merge_moves(self.split_merge)
 
     def schedule(self) -> Schedule:
         """The moves of one sweep; each chain has its own."""
-        moves: list[Any] = [GibbsSweep()]
-        if self.split_merge:
-            moves.append(SplitMerge(None if self.split_merge is True else self.split_merge))
-        return Schedule([*moves, ConcentrationUpdate()])
-
-    def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
-        """Run all chains."""
-
-        def one_chain(number: int, stream: np.random.Generator, monitor: Monitor) -> Draws:
-            return self._chain(problem, number, stream, monitor)
-
-        sweeps = self.chains * (self.warmup + self.draws * self.thin)
-        chains, interrupted = run_jobs(one_chain, self.chains, sweeps, rng, self.n_threads, progress, "collapsed Gibbs")
-        kept = [chain for chain in chains if chain.labels.shape[1]]
-        if not kept:
-            raise KeyboardInterrupt("stopped before the first draw was kept")
-        n_draws = min(chain.labels.shape[1] for chain in kept)
-        fields = zip(*kept, strict=True)
-        labels, n_clusters, log_joint, concentration = (
-            np.concatenate([part[:, :n_draws] for part in field]) for field in list(fields)[:4]
-        )
-        return Draws(labels, n_clusters, log_joint, concentration, np.empty(0), interrupted)
-
-    def _chain(self, problem: Problem, number: int, rng: np.random.Generator, monitor: Monitor) -> Draws:
-        labels = start_labels(self.start, number, problem, rng)
-        concentration: Any = problem.prior.initial().concentration
-        state = State(problem, labels, concentration)
-        schedule = self.schedule()
-        kept = np.empty((1, self.draws, problem.n_rows), dtype=np.int16)
-        n_clusters = np.empty((1, self.draws), dtype=np.int64)
-        log_joint, concentrations = np.empty((2, 1, self.draws))
-        done = 0
-        for sweep in range(-self.warmup, self.draws * self.thin):
-            if monitor.stopping.is_set():
-                break
-            schedule.step(rng, state, problem)
-            if sweep < 0:
-                schedule.adapt(state)
-            elif (sweep + 1) % self.thin == 0:
-                if state.n_clusters > np.iinfo(kept.dtype).max:
-                    kept = kept.astype(np.int32)
-                kept[0, done] = state.partition()
-                n_clusters[0, done] = state.n_clusters
-                log_joint[0, done] = state.log_joint(problem)
-                concentrations[0, done] = state.concentration
-                done += 1
-            monitor.advance(f"{state.n_clusters} clusters")
-        return Draws(kept[:, :done], n_clusters[:, :done], log_joint[:, :done], concentrations[:, :done], np.empty(0))
+        return Schedule([GibbsSweep(), *split_merge_moves(self.split_merge), ConcentrationUpdate()])

@@ -22,7 +22,7 @@ from ..families import verbs
 from .passes import Passes, Soft
 from .run import Components
 from .state import FloatArray, IntArray, Problem
-from .sticks import StickLaw, Sticks, expected_log_weights, log_expected_weights
+from .stick_law import StickLaw, Sticks, expected_log_weights, log_expected_weights
 
 # A deletion must gain this much; less is rounding.
 MARGIN = 1e-9

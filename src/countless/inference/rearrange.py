@@ -20,7 +20,7 @@ from ..families import verbs
 from .mean_field import Ascent, MeanField, climb
 from .passes import Passes
 from .state import FloatArray, IntArray, Problem
-from .sticks import StickLaw
+from .stick_law import StickLaw
 
 # Rows on which a group of components is fitted afresh, and the largest group.
 LOCAL_ROWS = 1000

@@ -32,12 +32,30 @@ class Components(NamedTuple):
     log_weights: NDArray[np.float64]
 
 
+class Truncation(NamedTuple):
+    """Truncated sticks of each kept draw (chain, draw).
+
+    ``n_sticks`` is their number T; ``bound`` is 4 n E[what T - 1 sticks leave], which the variation distance between
+    the laws of n rows under the truncated and the whole prior does not exceed (Ishwaran and James 2001, theorem 2,
+    by Bernoulli's inequality); ``formula`` is its approximation 4 n exp(-(T - 1) / concentration), close to the bound
+    for large concentrations of a Dirichlet process only, and the bound itself for other priors.
+    """
+
+    n_sticks: NDArray[np.int64]
+    bound: NDArray[np.float64]
+    formula: NDArray[np.float64]
+
+
 class Draws(NamedTuple):
     """What an engine hands back: one entry per chain and kept draw.
 
     ``labels`` has shape (chain, draw, row); the others (chain, draw). ``objective`` is what an optimiser raised,
     at each of its steps, empty for samplers. An engine that approximates the posterior by one mixture gives its
     ``components``, and the labels that are most probable under it as ``mode``.
+
+    A sampler that keeps parameters gives them by name in the user's units: ``parameters[name]`` lists those of all
+    clusters of the first draw, in the order of its labels, then those of the next draw, and so on through all
+    chains; so do ``weights``. ``truncation`` says with how many sticks each draw was made.
     """
 
     labels: NDArray[Any]
@@ -48,6 +66,9 @@ class Draws(NamedTuple):
     interrupted: bool = False
     mode: NDArray[np.int64] | None = None
     components: Components | None = None
+    parameters: dict[str, NDArray[np.float64]] | None = None
+    weights: NDArray[np.float64] | None = None
+    truncation: Truncation | None = None
 
 
 class Monitor:

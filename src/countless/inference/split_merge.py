@@ -17,6 +17,7 @@ import numpy as np
 
 from .._jit import kernel
 from .._special import shuffle
+from .._validate import whole_number
 from ..families import verbs
 from .state import Problem, State, log_size_weight
 from .sweep import clear
@@ -56,6 +57,13 @@ class SplitMerge:
         state.n_clusters = _propose(
             problem.hyper, rng, problem.rows, state.table, state.chain, state.n_clusters, members, n_proposals
         )
+
+
+def split_merge_moves(setting: bool | int) -> list[SplitMerge]:
+    """The moves that an engine's setting ``split_merge`` asks for: True, False, or a number of proposals."""
+    if isinstance(setting, bool):
+        return [SplitMerge()] if setting else []
+    return [SplitMerge(setting)] if whole_number("split_merge", setting, 0) else []
 
 
 @kernel

@@ -39,6 +39,7 @@ class Chain(NamedTuple):
     work: FloatArray
     board: FloatArray
     log_weights: FloatArray
+    parameters: FloatArray
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,10 @@ class Problem:
         count = self.n_rows if self.weights is None else float(self.weights.sum())
         return -count * float(np.log(self.scale).sum())
 
+    def describe(self, parameters: FloatArray) -> dict[str, FloatArray]:
+        """Parameters of clusters (clusters, P) as named arrays in the user's units."""
+        return self.family.describe(parameters, self.shift, self.scale)
+
     def some(self, which: IntArray | slice) -> Problem:
         """The same problem for some of the rows."""
         weights = None if self.weights is None else self.weights[which]
@@ -111,7 +116,13 @@ class Problem:
 
 
 class State:
-    """One partition of the rows of a problem, with everything derived from it kept current."""
+    """One partition of the rows of a problem, with everything derived from it kept current.
+
+    Moves that keep parameters have those of slot k in ``chain.parameters[k]``; NaN where none were drawn yet.
+    Moves that keep weights of components leave them in ``weights``, one for each of the slots 0, 1, 2, ...
+    """
+
+    weights: FloatArray | None = None
 
     def __init__(self, problem: Problem, labels: IntArray, concentration: float) -> None:
         labels = by_first_appearance(labels)
@@ -132,24 +143,34 @@ class State:
 
     def grow(self, problem: Problem) -> None:
         """Room for twice as many clusters; slots in use keep their numbers."""
+        self.enlarge(problem, min(problem.n_rows, 2 * self.capacity) + SPARE_SLOTS)
+
+    def enlarge(self, problem: Problem, capacity: int) -> None:
+        """Room for so many slots, if there is less; slots keep their numbers."""
         old, used = self.chain, self.capacity
-        self.chain = _allocate(problem, old.labels, min(problem.n_rows, 2 * used) + SPARE_SLOTS)
-        for name in ("sizes", "active", "statistics", "cache"):
+        if capacity <= used:
+            return
+        self.chain = _allocate(problem, old.labels, capacity)
+        for name in ("sizes", "active", "statistics", "cache", "parameters"):
             getattr(self.chain, name)[:used] = getattr(old, name)
         self.set_concentration(problem, self.concentration)
 
     def compact(self) -> None:
         """Renumber the slots in use 0, 1, 2, ... so that sweeps need not step over free ones."""
+        self.renumber(self.chain.active.copy())
+
+    def renumber(self, order: IntArray) -> None:
+        """Slots order[0], order[1], ... become 0, 1, ...; ``order`` lists every slot."""
         old = self.chain
-        order = old.active.copy()
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         self.chain = old._replace(
             labels=place[old.labels],
             sizes=old.sizes[order],
-            active=np.arange(len(order)),
+            active=place[old.active],
             statistics=old.statistics[order],
             cache=old.cache[order],
+            parameters=old.parameters[order],
         )
 
     def set_concentration(self, problem: Problem, value: float) -> None:
@@ -165,6 +186,12 @@ class State:
         _rebuild(problem.hyper, problem.rows, self.chain, self.n_clusters)
         after = self.chain.statistics[in_use]
         return float(np.max(np.abs(before - after) / (1.0 + np.abs(after)), initial=0.0))
+
+    def slots(self) -> IntArray:
+        """Slots in use, in the order of ``partition()``: by first appearance."""
+        labels = self.chain.labels
+        first = np.unique(labels, return_index=True)[1]
+        return labels[np.sort(first)]
 
     def cluster_sizes(self) -> IntArray:
         """Sizes of the clusters in use."""
@@ -189,11 +216,13 @@ class State:
         twin = State.__new__(State)
         twin.chain = Chain._make(array.copy() for array in self.chain)
         twin.n_clusters, twin.concentration, twin.table = self.n_clusters, self.concentration, self.table
+        twin.weights = None if self.weights is None else self.weights.copy()
         return twin
 
 
 def _allocate(problem: Problem, labels: IntArray, capacity: int) -> Chain:
     statistics, cache, work = problem.family.allocate(capacity)
+    layout = problem.family.layout()
     return Chain(
         labels,
         np.zeros(capacity, dtype=np.int64),
@@ -201,8 +230,9 @@ def _allocate(problem: Problem, labels: IntArray, capacity: int) -> Chain:
         statistics,
         cache,
         work,
-        np.zeros((problem.family.layout().board, capacity)),
+        np.zeros((layout.board, capacity)),
         np.empty(capacity + 1),
+        np.full((capacity, layout.parameters), np.nan),
     )
 
 

@@ -1,184 +1,110 @@
-r"""The variational posterior of the sticks and of the concentration.
+"""Truncated sticks: weights given labels, and a move that changes the order of the components.
 
-Stick k = 1 ... T has q(v_k) = Beta(f_k, s_k); those beyond T keep their prior, and q(z > T) = 0, so that the bound
-is one on the evidence of the untruncated model, for every T (Kurihara, Welling & Vlassis 2007). A learned
-concentration has a law on the nodes c_j of a quadrature with weights w_j; with the prior shapes a_jk, b_jk,
+With n_k rows in component k, n_{>k} in all later ones and prior shapes (a_k, b_k), the sticks of a truncated prior are
 
-    l_j = sum_k (a_jk - 1) E log v_k + (b_jk - 1) E log(1 - v_k) - log B(a_jk, b_jk),    q(c_j) ~ w_j exp(l_j),
-    f_k = E a_jk + N_k,    s_k = E b_jk + sum of N_l over l > k,
+    v_k | labels ~ Beta(a_k + n_k, b_k + n_{>k}),  k < T,   v_T = 1,   w_k = v_k (1 - v_1) ... (1 - v_{k-1})
 
-and the part of the bound is log sum_j w_j exp(l_j) plus the entropy of the q(v_k) (Blei & Jordan 2006, section 3).
-Any prior with sticks is served, through ``stick_shapes`` alone.
+(Ishwaran and James 2001, section 5.2). The order of the sticks matters, as earlier ones are larger on average, and
+single rows cannot carry a large cluster from a late stick to an early one: ``switch_components`` proposes to swap two
+components with all their rows (Papaspiliopoulos and Roberts 2008, section 4), here with the sticks integrated out.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln
 
 from .._jit import kernel
-from .._special import digamma, log_sum_exp
-from ..priors import Prior
-from ..priors.concentration import Gamma
-from .state import FloatArray
-
-# Alternations between q(v) and q(concentration) in one update; each raises the bound, passes do the rest.
-ALTERNATIONS = 4
+from .._special import log_gamma_draw
+from .state import FloatArray, IntArray
 
 
-class Sticks(NamedTuple):
-    """q(v): two parameters of each stick; q(concentration): a probability for each node."""
+def switch_components(rng: np.random.Generator, counts: IntArray, shapes: tuple[FloatArray, FloatArray]) -> IntArray:
+    """New order of the components: entry p is the component that goes to stick p.
 
-    first: FloatArray
-    second: FloatArray
-    blend: FloatArray
-
-    def without(self, k: int) -> Sticks:
-        """The same with stick ``k`` taken out."""
-        return Sticks(np.delete(self.first, k), np.delete(self.second, k), self.blend)
-
-
-class StickLaw:
-    """What a prior says of its sticks, for one number of rows.
-
-    Parameters
-    ----------
-    prior : Prior
-        Resolved.
-    n_rows : int
+    Metropolis proposals, four for each occupied component, that leave p(labels) with the sticks integrated out alone.
     """
-
-    def __init__(self, prior: Prior, n_rows: int) -> None:
-        ready = prior.resolve(n_rows)
-        law = ready.concentration
-        if isinstance(law, Gamma):
-            self.nodes, weights = law.quadrature(n_rows)
-        else:
-            self.nodes, weights = np.array([float(law)]), np.ones(1)  # type: ignore[arg-type]
-        self._log_weights = np.log(weights)
-        self._priors = [ready.with_concentration(float(node)) for node in self.nodes]
-        self.most = ready.max_clusters(np.iinfo(np.int64).max)
-        self._shapes: tuple[FloatArray, FloatArray] = (np.empty((len(self.nodes), 0)),) * 2
-        self._log_betas = np.empty((len(self.nodes), 0))
-        self.start = weights / weights.sum()
-        self.shapes(1)  # a prior without sticks says so at once
-
-    def shapes(self, n_sticks: int) -> tuple[FloatArray, FloatArray]:
-        """Prior shapes a_jk, b_jk of at least so many sticks, one line per node."""
-        known = self._shapes[0].shape[1]
-        if known < n_sticks:
-            wanted = min(max(n_sticks, 2 * known), self.most)
-            pairs = [prior.stick_shapes(wanted) for prior in self._priors]
-            a, b = (np.array(part) for part in zip(*pairs, strict=True))
-            self._shapes = a, b
-            self._log_betas = np.cumsum(np.where(b > 0.0, betaln(a, np.where(b > 0.0, b, 1.0)), 0.0), axis=1)
-        return self._shapes
-
-    def update(self, sizes: FloatArray, blend: FloatArray) -> Sticks:
-        """The best sticks for these expected sizes, from a law of the concentration that is improved along."""
-        a, b = self.shapes(len(sizes))
-        first, second = np.empty(len(sizes)), np.empty(len(sizes))
-        blend = blend.copy()
-        terms = np.empty(len(blend))
-        _update(a, b, self._log_weights, self._log_betas, np.ascontiguousarray(sizes), blend, terms, first, second)
-        return Sticks(first, second, blend)
-
-    def value(self, sticks: Sticks) -> float:
-        """Part of the bound: minus the divergence of q from the prior, for the best q(concentration)."""
-        a, b = self.shapes(len(sticks.first))
-        terms = np.empty(len(self.nodes))
-        return float(_value(a, b, self._log_weights, self._log_betas, sticks.first, sticks.second, terms))
-
-    def evidence(self, sizes: FloatArray, blend: FloatArray) -> float:
-        """Log probability of these sizes, largest first, at the expected shapes: to compare arrangements quickly."""
-        a, b = (blend @ shape[:, : len(sizes)] for shape in self.shapes(len(sizes)))
-        later = np.cumsum(sizes[::-1])[::-1] - sizes
-        keep = b + later > 0.0
-        return float(np.sum(betaln(a + sizes, b + later)[keep])) - float(np.sum(betaln(a, b)[keep & (b > 0.0)]))
-
-    def concentration(self, sticks: Sticks) -> float:
-        """Posterior mean of the concentration."""
-        return float(sticks.blend @ self.nodes)
+    order = np.arange(len(counts), dtype=np.int64)
+    if len(counts) > 1:
+        _switch(rng, np.array(counts, dtype=np.int64), *shapes, order, 4 * int(np.count_nonzero(counts)))
+    return order
 
 
-def expected_log_weights(sticks: Sticks) -> FloatArray:
-    """E log of the weight of each component."""
-    out = np.empty(len(sticks.first))
-    _expected_log_weights(sticks.first, sticks.second, out)
+def draw_log_weights(rng: np.random.Generator, counts: IntArray, shapes: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """Log weights of the components given their counts."""
+    out = np.empty(len(counts))
+    _break_sticks(rng, np.asarray(counts, dtype=np.int64), *shapes, out)
     return out
 
 
-def log_expected_weights(sticks: Sticks) -> FloatArray:
-    """Log of the expected weight of each component, and (last) of all that come after."""
-    total = sticks.first + sticks.second
-    with np.errstate(divide="ignore"):
-        log_rest = np.concatenate([[0.0], np.cumsum(np.log(sticks.second / total))])
-    return np.append(np.log(sticks.first / total) + log_rest[:-1], log_rest[-1])
-
-
 @kernel
-def _expected_logs(first, second):
-    """E log v and E log(1 - v); a stick that takes all that is left has v = 1 and no say in the bound."""
-    if not second > 0.0:
-        return 0.0, 0.0
-    total = digamma(first + second)
-    return digamma(first) - total, digamma(second) - total
-
-
-@kernel
-def _expected_log_weights(first, second, out):
-    before = 0.0
-    for k in range(first.size):
-        log_v, log_rest = _expected_logs(first[k], second[k])
-        out[k] = before + log_v
-        before += log_rest
-
-
-@kernel
-def _log_sum_of_terms(a, b, log_weights, log_betas, first, second, terms):
-    """Fills log w_j + l_j and returns the log of the sum of their exponentials."""
-    n_sticks = first.size
-    for j in range(terms.size):
-        terms[j] = log_weights[j] - log_betas[j, n_sticks - 1]
+def _break_sticks(rng, counts, a, b, log_weights):
+    n_sticks = counts.size
+    later = 0.0
     for k in range(n_sticks):
-        if second[k] > 0.0:
-            log_v, log_rest = _expected_logs(first[k], second[k])
-            for j in range(terms.size):
-                terms[j] += (a[j, k] - 1.0) * log_v + (b[j, k] - 1.0) * log_rest
-    return log_sum_exp(terms, terms.size)
+        later += counts[k]
+    log_left = 0.0
+    for k in range(n_sticks - 1):
+        later -= counts[k]
+        # A beta as two gammas in logs: neither v nor 1 - v rounds to zero.
+        taken = log_gamma_draw(rng, a[k] + counts[k])
+        left = log_gamma_draw(rng, b[k] + later)
+        largest = max(taken, left)
+        whole = largest + math.log(math.exp(taken - largest) + math.exp(left - largest))
+        log_weights[k] = log_left + taken - whole
+        log_left += left - whole
+    log_weights[n_sticks - 1] = log_left
 
 
 @kernel
-def _value(a, b, log_weights, log_betas, first, second, terms):
-    """The log sum of terms plus the entropies of the sticks."""
-    total = _log_sum_of_terms(a, b, log_weights, log_betas, first, second, terms)
-    for k in range(first.size):
-        if second[k] > 0.0:
-            log_v, log_rest = _expected_logs(first[k], second[k])
-            log_beta = math.lgamma(first[k]) + math.lgamma(second[k]) - math.lgamma(first[k] + second[k])
-            total += log_beta - (first[k] - 1.0) * log_v - (second[k] - 1.0) * log_rest
-    return total
+def _log_beta(a, b):
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
 @kernel
-def _update(a, b, log_weights, log_betas, sizes, blend, terms, first, second):
-    n_sticks = sizes.size
-    for alternation in range(ALTERNATIONS):
-        later = 0.0
-        for k in range(n_sticks - 1, -1, -1):
-            first[k] = sizes[k]
-            second[k] = later
-            for j in range(blend.size):
-                first[k] += blend[j] * a[j, k]
-                second[k] += blend[j] * b[j, k]
-            if b[0, k] == 0.0:  # the last stick of a finite prior
-                second[k] = 0.0
-            later += sizes[k]
-        if blend.size == 1 or alternation == ALTERNATIONS - 1:
-            return
-        total = _log_sum_of_terms(a, b, log_weights, log_betas, first, second, terms)
-        for j in range(blend.size):
-            blend[j] = math.exp(terms[j] - total)
+def _switch(rng, counts, a, b, order, n_proposals):
+    """Swap an occupied component with any other: a neighbour half of the time. Changes ``counts`` and ``order``."""
+    n_sticks = counts.size
+    occupied = np.empty(n_sticks, dtype=np.int64)
+    n_occupied = 0
+    for k in range(n_sticks):
+        if counts[k] > 0:
+            occupied[n_occupied] = k
+            n_occupied += 1
+    later = np.zeros(n_sticks)
+    for k in range(n_sticks - 2, -1, -1):
+        later[k] = later[k + 1] + counts[k + 1]
+    for _ in range(n_proposals):
+        here = int(rng.random() * n_occupied)
+        one = occupied[here]
+        if rng.random() < 0.5:
+            other = one + 1 if rng.random() < 0.5 else one - 1
+        else:
+            other = int(rng.random() * (n_sticks - 1))
+            if other >= one:
+                other += 1
+        log_uniform = math.log(1.0 - rng.random())
+        if other < 0 or other >= n_sticks:
+            continue
+        low, high = min(one, other), max(one, other)
+        shift = counts[low] - counts[high]
+        log_ratio = 0.0
+        for k in range(low, min(high + 1, n_sticks - 1)):
+            after = counts[k]
+            left = later[k]
+            if k == low:
+                after = counts[high]
+                left += shift
+            elif k == high:
+                after = counts[low]
+            else:
+                left += shift
+            log_ratio += _log_beta(a[k] + after, b[k] + left) - _log_beta(a[k] + counts[k], b[k] + later[k])
+        if log_uniform < log_ratio:
+            for k in range(low, high):
+                later[k] += shift
+            counts[low], counts[high] = counts[high], counts[low]
+            order[low], order[high] = order[high], order[low]
+            if counts[one] == 0:
+                occupied[here] = other

@@ -142,3 +142,10 @@ def clear(family, statistics, cache, k, work):
     for s in range(statistics.shape[1]):
         statistics[k, s] = 0.0
     verbs.refresh(family, statistics, cache, k, work)
+
+
+@kernel
+def refresh_clusters(family, chain, n_clusters):
+    """Bring the caches of all clusters up to date with their statistics."""
+    for position in range(n_clusters):
+        verbs.refresh(family, chain.statistics, chain.cache, chain.active[position], chain.work)

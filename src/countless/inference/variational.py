@@ -18,7 +18,7 @@ from .passes import Passes
 from .rearrange import fit_seeds, merge, rebuild
 from .run import Draws, Monitor, run_jobs
 from .state import IntArray, Problem
-from .sticks import StickLaw
+from .stick_law import StickLaw
 
 # Labels kept as draws from q(z): this many numbers at most.
 MOST_LABELS = 10_000_000

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validate import choose
-from ..inference import Components, Draws
+from ..inference import Components, Draws, Truncation
 from . import partitions
 
 FloatArray = NDArray[np.float64]
@@ -39,6 +39,13 @@ class Posterior:
         The labels that an engine which approximates the posterior by one mixture holds most probable.
     components : Components or None
         That mixture.
+    parameters : dict of arrays or None
+        Parameters of the clusters by name, in the user's units, from engines that draw them: those of all
+        clusters of the first draw, then of the next, through all chains. ``parameters_of`` picks one draw.
+    weights : array or None
+        Weights of the same clusters, from engines that draw them.
+    truncation : Truncation or None
+        Number of sticks of each draw and bound on what truncation costs, for ``BlockedGibbs``.
 
     Examples
     --------
@@ -56,11 +63,14 @@ class Posterior:
     interrupted: bool = False
     mode: IntArray | None = None
     components: Components | None = None
+    parameters: dict[str, FloatArray] | None = None
+    weights: FloatArray | None = None
+    truncation: Truncation | None = None
 
     @classmethod
     def of(cls, draws: Draws) -> Posterior:
         """Wrap what an engine returned."""
-        return cls(*draws)
+        return cls(**draws._asdict())
 
     @property
     def n_draws(self) -> int:
@@ -73,6 +83,34 @@ class Posterior:
         if at_most is None or len(flat) <= at_most:
             return flat
         return flat[np.linspace(0, len(flat) - 1, at_most).astype(np.int64)]
+
+    def parameters_of(self, chain: int, draw: int) -> dict[str, FloatArray]:
+        """Parameters of the clusters of one draw, in the order of its labels, with their ``weights`` if there are any.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(inference="uncollapsed", random_state=0).fit([[0.0], [0.1], [9.0], [9.1]])
+        >>> drawn = model.posterior_.parameters_of(0, 5)
+        >>> sorted(drawn), len(drawn["mean"]) == model.posterior_.n_clusters[0, 5]
+        (['covariance', 'mean'], True)
+        """
+        if self.parameters is None:
+            raise ValueError(
+                "parameters_of: this fit kept no parameters; choose inference='uncollapsed', 'single-site' or "
+                "'blocked', with keep_parameters=True"
+            )
+        n_chains, n_draws = self.n_clusters.shape
+        if not (-n_chains <= chain < n_chains and -n_draws <= draw < n_draws):
+            raise ValueError(
+                f"parameters_of: there are {n_chains} chains of {n_draws} draws, got chain {chain} and draw {draw}"
+            )
+        counts = self.n_clusters.reshape(-1)
+        at = (chain % n_chains) * n_draws + draw % n_draws
+        first = int(counts[:at].sum())
+        those = slice(first, first + int(counts[at]))
+        named = self.parameters if self.weights is None else {**self.parameters, "weights": self.weights}
+        return {name: values[those] for name, values in named.items()}
 
     def n_clusters_pmf(self) -> dict[int, float]:
         """Posterior probability of each number of clusters that was drawn."""

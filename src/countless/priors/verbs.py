@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 
 from countless._random import as_generator
 from countless.priors import _counts
@@ -88,7 +88,10 @@ class Prior(ABC):
         The last stick of a truncated set takes what is left. Given cluster sizes, add the size of cluster
         k to the first and the sizes of all later clusters to the second.
         """
-        raise ValueError(f"prior: {type(self).__name__} has no stick-breaking form; choose CRP or PitmanYor")
+        raise ValueError(
+            f"prior: {type(self).__name__} has no stick-breaking form; choose CRP, PitmanYor or FiniteDirichlet, "
+            "or an inference that needs none"
+        )
 
     def _expected_clusters(self, n: int) -> float:
         law = self._n_clusters_pmf(n, [self], np.ones(1))
@@ -164,6 +167,25 @@ class Prior(ABC):
         log_target = self._log_posterior(sizes)
         return math.exp(slice_step(log_target, math.log(current), as_generator(rng)))
 
+    def draw_concentration_of_components(self, rng: Any, current: float, counts: ArrayLike) -> float:
+        """Draw from a transition that leaves p(concentration | labels of truncated sticks) invariant.
+
+        `counts` are the numbers of rows of all components in the order of the sticks, zeros included. The sticks are
+        integrated out (`log_prob_components`), so that this is right for the truncated prior, where the law of the
+        cluster sizes is not that of `draw_concentration`, and for every prior with sticks.
+        """
+        if not self.is_learned:
+            return float(current)
+        rows = np.asarray(counts)
+
+        def log_target(log_value: float) -> float:
+            value = math.exp(log_value)
+            if value == 0.0:
+                return -math.inf
+            return self.with_concentration(value).log_prob_components(rows) + self.log_concentration_prior(value)
+
+        return math.exp(slice_step(log_target, math.log(current), as_generator(rng)))
+
     def mode_concentration(self, sizes: ArrayLike) -> float:
         """Mode of p(log concentration | cluster sizes), as in Raykov et al. 2016, app. A.
 
@@ -236,6 +258,60 @@ class Prior(ABC):
         if isinstance(ready.concentration, Gamma):
             return log_expectation(lambda value: ready.with_concentration(value)._log_prob(counts), ready.concentration)
         return ready._log_prob(counts)
+
+    def log_prob_components(self, counts: ArrayLike) -> float:
+        r"""Log probability of labels whose T components, in the order of truncated sticks, have these counts.
+
+        .. math::
+
+            p(z) = \prod_{k<T} \frac{B(a_k + n_k, b_k + n_{>k})}{B(a_k, b_k)}
+
+        with the shapes (a_k, b_k) of `stick_shapes`, n_k the count of component k and n_{>k} those of all later
+        ones; the last stick takes what is left. Needs a numeric concentration.
+
+        References
+        ----------
+        Ishwaran & James 2001, *Gibbs sampling methods for stick-breaking priors*, section 5.
+
+        Examples
+        --------
+        >>> from countless.priors import CRP
+        >>> round(CRP(1.0).log_prob_components([2, 0]), 6)  # E[v^2] = 1/3
+        -1.098612
+        """
+        rows = np.asarray(counts, dtype=np.float64)
+        a, b = (shape[: rows.size - 1] for shape in self.stick_shapes(rows.size))
+        here = rows[: a.size]
+        later = rows.sum() - np.cumsum(here)
+        if rows[a.size + 1 :].any():  # more components than the prior has sticks
+            return -math.inf
+        return float(np.sum(betaln(a + here, b + later) - betaln(a, b)))
+
+    def truncation_bound(self, n_rows: int, n_sticks: int) -> float:
+        """Bound 4 n E[what the first T - 1 sticks leave] on what truncation at T = n_sticks sticks can change.
+
+        It bounds the distance (integral of absolute differences) between the laws of n rows under the prior and
+        under its truncation: rows differ only where one of them falls beyond the first T - 1 sticks. Needs a numeric
+        concentration.
+
+        References
+        ----------
+        Ishwaran & James 2001, theorem 2, with 1 - (1 - r)^n <= n r.
+
+        Examples
+        --------
+        >>> from countless.priors import CRP
+        >>> CRP(1.0).truncation_bound(1000, 31) == 4 * 1000 * 0.5**30
+        True
+        """
+        a, b = self.stick_shapes(n_sticks)
+        if a.size < n_sticks or (b.size and b[-1] == 0.0):
+            return 0.0  # all the sticks that there are
+        return float(4.0 * n_rows * np.prod(b[:-1] / (a[:-1] + b[:-1])))
+
+    def truncation_formula(self, n_rows: int, n_sticks: int) -> float:
+        """The bound as the literature writes it for the prior; by default `truncation_bound`."""
+        return self.truncation_bound(n_rows, n_sticks)
 
     def sample(self, n: int, rng: Any = None) -> IntArray:
         """Draw a partition of n rows as labels numbered by first appearance.

@@ -1,0 +1,139 @@
+"""Blocked Gibbs against the exact posterior of its truncated prior and, where sticks may grow, of the prior itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from countless.inference import Problem, blocked_gibbs
+from countless.inference.blocked_gibbs import BlockedSweep
+from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
+from helpers import batch_error
+
+from .chains import LIMIT, excess, run_chain
+from .enumeration import exact_posterior, log_priors
+from .problems import EXAMPLES, PRIORS, example
+from .truncated import learned_posterior, log_truncated_priors, truncated_posterior
+
+N_DRAWS = 3_000
+STICKS = ("crp", "pitman-yor", "finite-dirichlet")
+# Each family under the CRP on four sticks, and under one of the others in turn. With fourteen columns clusters come
+# up so rarely that it takes the long test below.
+WIDE = "gaussian-14-columns"
+NAMES = [name for name in EXAMPLES if name != WIDE]
+PAIRS = [(name, "crp") for name in NAMES] + [(name, STICKS[1 + at % 2]) for at, name in enumerate(NAMES)]
+
+
+def _draws(name, prior, rng, truncation, limit, n_draws=N_DRAWS, thin=2):
+    family, X = example(name)
+    return run_chain(Problem.of(X, family, prior), [BlockedSweep(truncation, limit)], rng, thin=thin, n_draws=n_draws)
+
+
+@pytest.mark.parametrize("prior", STICKS)
+def test_the_truncated_prior_is_a_law_and_tends_to_the_prior(prior):
+    few, more = (np.exp(log_truncated_priors(PRIORS[prior], 5, n)) for n in (2, 3))
+    whole = np.exp(log_priors(PRIORS[prior], 5))
+    assert few.sum() == pytest.approx(1.0, rel=1e-12)
+    assert more.sum() == pytest.approx(1.0, rel=1e-12)
+    assert np.abs(few - whole).sum() > np.abs(more - whole).sum()
+    if prior == "finite-dirichlet":  # three components: with three sticks nothing is cut off
+        np.testing.assert_allclose(more, whole, rtol=1e-10)
+
+
+@pytest.mark.parametrize("prior", [CRP(0.2), CRP(1.0), CRP(5.0), PitmanYor(0.8, 0.3)], ids=str)
+@pytest.mark.parametrize("n_sticks", [2, 4])
+def test_the_bound_bounds(prior, n_sticks):
+    gap = np.abs(np.exp(log_truncated_priors(prior, 5, n_sticks)) - np.exp(log_priors(prior, 5))).sum()
+    assert 0.0 < gap <= prior.truncation_bound(5, n_sticks)
+
+
+def test_the_formula_of_the_literature_is_no_bound_for_small_concentrations():
+    prior = CRP(0.2)
+    gap = np.abs(np.exp(log_truncated_priors(prior, 5, 3)) - np.exp(log_priors(prior, 5))).sum()
+    assert prior.truncation_formula(5, 3) < gap <= prior.truncation_bound(5, 3)
+
+
+@pytest.mark.parametrize(("name", "prior"), PAIRS)
+def test_four_sticks(name, prior, rng):
+    """For the finite Dirichlet of three components the truncated prior is the prior."""
+    family, X = example(name)
+    if prior == "finite-dirichlet":
+        exact = exact_posterior(family, X, PRIORS[prior])
+    else:
+        exact = truncated_posterior(family, X, PRIORS[prior], 4)
+    draws = _draws(name, PRIORS[prior], rng, 4, 4)
+    assert excess(draws.labels, exact, rng) <= LIMIT
+
+
+@pytest.mark.slow
+def test_four_sticks_of_many_columns(rng):
+    family, X = example(WIDE)
+    draws = _draws(WIDE, PRIORS["crp"], rng, 4, 4, thin=150)
+    assert excess(draws.labels, truncated_posterior(family, X, PRIORS["crp"], 4), rng) <= LIMIT
+
+
+@pytest.mark.parametrize(
+    ("prior", "truncation", "limit"), [("crp", 2, 1000), ("crp", None, 1000), ("pitman-yor", 5, 80)]
+)
+@pytest.mark.parametrize("name", ["gaussian", "poisson"])
+def test_growing_sticks(name, prior, truncation, limit, rng):
+    family, X = example(name)
+    draws = _draws(name, PRIORS[prior], rng, truncation, limit)
+    assert excess(draws.labels, exact_posterior(family, X, PRIORS[prior]), rng) <= LIMIT
+
+
+def test_a_finite_dirichlet_may_have_fewer_sticks_than_components(rng):
+    family, X = example("poisson")
+    prior = FiniteDirichlet(5, 2.0)
+    assert excess(_draws("poisson", prior, rng, 3, 3).labels, truncated_posterior(family, X, prior, 3), rng) <= LIMIT
+    assert excess(_draws("poisson", prior, rng, 2, 99).labels, exact_posterior(family, X, prior), rng) <= LIMIT
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [CRP(Gamma(2.0, 1.0)), PitmanYor(Gamma(2.0, 1.0), 0.3), FiniteDirichlet(4, Gamma(2.0, 1.0))],
+    ids=["crp", "pitman-yor", "finite-dirichlet"],
+)
+def test_a_learned_concentration(prior, rng):
+    family, X = example("poisson")
+    exact, mean = learned_posterior(family, X, prior, 3)
+    draws = _draws("poisson", prior, rng, 3, 3, n_draws=5_000, thin=1)
+    assert excess(draws.labels[::2], exact, rng) <= LIMIT
+    assert abs(draws.concentration.mean() - mean) <= 4.0 * batch_error(draws.concentration)
+
+
+# --- what is wrong on purpose must fail --------------------------------------------------------------------------
+
+
+def test_three_sticks_are_not_the_whole_prior(rng):
+    family, X = example("poisson")
+    draws = _draws("poisson", PRIORS["crp"], rng, 3, 3)
+    assert excess(draws.labels, truncated_posterior(family, X, PRIORS["crp"], 3), rng) <= LIMIT
+    assert excess(draws.labels, exact_posterior(family, X, PRIORS["crp"]), rng) > LIMIT
+
+
+def test_components_in_any_order_fail(rng, monkeypatch):
+    monkeypatch.setattr(blocked_gibbs, "switch_components", lambda rng, counts, shapes: rng.permutation(len(counts)))
+    family, X = example("poisson")
+    draws = _draws("poisson", PRIORS["crp"], rng, 4, 4)
+    assert excess(draws.labels, truncated_posterior(family, X, PRIORS["crp"], 4), rng) > LIMIT
+
+
+def test_weights_that_do_not_see_the_labels_fail(rng, monkeypatch):
+    right = blocked_gibbs.draw_log_weights
+    monkeypatch.setattr(
+        blocked_gibbs, "draw_log_weights", lambda rng, counts, shapes: right(rng, np.zeros_like(counts), shapes)
+    )
+    family, X = example("poisson")
+    draws = _draws("poisson", PRIORS["crp"], rng, 4, 4, n_draws=15_000, thin=1)
+    assert excess(draws.labels, truncated_posterior(family, X, PRIORS["crp"], 4), rng) > LIMIT
+
+
+def test_a_concentration_given_the_sizes_alone_fails(rng, monkeypatch):
+    """Right for the whole prior, not for three sticks."""
+    monkeypatch.setattr(CRP, "draw_concentration_of_components", CRP.draw_concentration)
+    family, X = example("poisson")
+    prior = CRP(Gamma(2.0, 1.0))
+    _, mean = learned_posterior(family, X, prior, 2)
+    draws = _draws("poisson", prior, rng, 2, 2, n_draws=5_000, thin=1)
+    assert abs(draws.concentration.mean() - mean) > 8.0 * batch_error(draws.concentration)

@@ -1,0 +1,106 @@
+"""Samplers that keep parameters draw every partition of seven rows as often as the exact posterior says.
+
+Every family, under the CRP and under one other prior in turn. The criterion is that of the collapsed sweep: 1.5 times
+the total variation that as many independent draws show on average. Draws are thinned, single-site ones most, as they
+mix slowly. With fourteen columns parameters all but fix the labels: clusters then change by split-merge, and parameters
+of single rows, which have no such move, stand still for any affordable number of sweeps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from countless.families import verbs
+from countless.inference import Problem, parameter_sweep
+from countless.inference.concentration import ConcentrationUpdate
+from countless.inference.parameter_sweep import ParameterSweep, SingleSiteSweep
+from countless.inference.split_merge import SplitMerge
+from countless.priors import CRP, Gamma
+
+from .chains import LIMIT, excess, run_chain
+from .enumeration import exact_posterior
+from .problems import EXAMPLES, PRIORS, example
+from .test_controls import WithTable
+
+N_DRAWS = 3_000
+OTHERS = [name for name in PRIORS if name != "crp"]
+WIDE = "gaussian-14-columns"
+NAMES = [name for name in EXAMPLES if name != WIDE]
+PAIRS = [(name, "crp") for name in NAMES] + [(name, OTHERS[at % 3]) for at, name in enumerate(NAMES)]
+
+
+def _excess(name, prior, moves, rng, thin, n_draws=N_DRAWS):
+    family, X = example(name)
+    draws = run_chain(Problem.of(X, family, prior), moves, rng, thin=thin, n_draws=n_draws)
+    return excess(draws.labels, exact_posterior(family, X, prior), rng)
+
+
+@pytest.mark.parametrize(("name", "prior"), PAIRS)
+def test_parameters_of_clusters(name, prior, rng):
+    assert _excess(name, PRIORS[prior], [ParameterSweep()], rng, thin=2) <= LIMIT
+
+
+@pytest.mark.parametrize(("name", "prior"), PAIRS)
+def test_parameters_of_rows(name, prior, rng):
+    assert _excess(name, PRIORS[prior], [SingleSiteSweep()], rng, thin=6) <= LIMIT
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("name", ["poisson", WIDE])
+def test_with_split_merge(name, prior, rng):
+    """Split-merge proposals, which know nothing of parameters, between sweeps."""
+    assert _excess(name, PRIORS[prior], [SplitMerge(3), ParameterSweep()], rng, thin=2) <= LIMIT
+
+
+@pytest.mark.parametrize("sweep", [ParameterSweep, SingleSiteSweep])
+def test_with_a_learned_concentration(sweep, rng):
+    moves = [sweep(), ConcentrationUpdate()]
+    assert _excess("poisson", CRP(Gamma(2.0, 1.0)), moves, rng, thin=6) <= LIMIT
+
+
+# --- what is wrong on purpose must fail ------------------------------------------------------------------------------
+
+
+def _clusters_too_cheap(table):
+    return table._replace(log_v=table.log_v + 0.4 * np.arange(len(table.log_v)))
+
+
+@pytest.mark.parametrize("sweep", [ParameterSweep, SingleSiteSweep])
+def test_a_sweep_with_a_wrong_table_fails(sweep, rng):
+    assert _excess("poisson", PRIORS["crp"], [WithTable(sweep(), _clusters_too_cheap)], rng, thin=6) > LIMIT
+
+
+def _from_the_prior(family, rng, chain, slots):
+    for k in slots:
+        statistics = np.zeros_like(chain.statistics[:1])
+        cache = np.zeros_like(chain.cache[:1])
+        verbs.refresh(family, statistics, cache, 0, chain.work)
+        verbs.draw_parameters(family, statistics, cache, 0, rng, chain.parameters[k : k + 1])
+
+
+def test_parameters_that_do_not_see_the_rows_fail(rng, monkeypatch):
+    monkeypatch.setattr(parameter_sweep, "_draw_parameters", _from_the_prior)
+    assert _excess("poisson", PRIORS["crp"], [ParameterSweep()], rng, thin=2) > LIMIT
+
+
+@pytest.mark.parametrize("wrong", [False, True], ids=["right", "wrong"])
+def test_new_values_of_rows_from_the_prior_fail(wrong, rng, monkeypatch):
+    """The sweep's code in plain Python, where a new cluster does not look at its row."""
+    for name in ("_sweep", "_open"):
+        compiled = getattr(parameter_sweep, name)
+        monkeypatch.setattr(parameter_sweep, name, getattr(compiled, "py_func", compiled))
+    if wrong:
+        right = parameter_sweep._open
+
+        def blind(family, rng, chain, k, row):
+            right(family, rng, chain, k, row)
+            _from_the_prior(family, rng, chain, [k])
+
+        monkeypatch.setattr(parameter_sweep, "_open", blind)
+    shown = _excess("poisson", PRIORS["crp"], [SingleSiteSweep()], rng, thin=3, n_draws=1_000)
+    assert (shown > LIMIT) == wrong
+
+
+def test_split_merge_does_not_go_with_parameters_that_are_never_refreshed(rng):
+    assert _excess("poisson", PRIORS["crp"], [SplitMerge(2), SingleSiteSweep()], rng, thin=2) > LIMIT
