@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .small_variance import (
     FloatArray,
@@ -212,7 +213,7 @@ class Partition:
         weights = self.sums[:, 0]
         return -self.aim.count_weight * np.log(weights / weights.sum())
 
-    def _close(self, kept: IntArray) -> None:
+    def _close(self, kept: NDArray[np.bool_]) -> None:
         """Drop clusters without rows."""
         number = np.cumsum(kept) - 1
         self.labels[:] = number[self.labels]
