@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
+    "DPMeans",
     "DPMixture",
+    "Partitional",
     "__version__",
     "datasets",
     "estimators",
@@ -23,11 +25,11 @@ __all__ = [
     "priors",
 ]
 
-_ESTIMATORS = {"DPMixture"}
+_ESTIMATORS = {"DPMeans", "DPMixture", "Partitional"}
 
 if TYPE_CHECKING:
     from . import datasets, estimators, families, inference, metrics, plots, posterior, priors
-    from .estimators import DPMixture
+    from .estimators import DPMeans, DPMixture, Partitional
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .dp_means import DPMeans
 from .dp_mixture import DPMixture
+from .reference import Partitional
 
-__all__ = ["DPMixture"]
+__all__ = ["DPMeans", "DPMixture", "Partitional"]

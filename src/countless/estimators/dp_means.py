@@ -10,11 +10,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
-from .._validate import by_first_appearance, one_table, positive_number, row_weights, whole_number
-from ..families import Family, resolve_family
+from .._validate import by_first_appearance, choose, whole_number
+from ..families import FAMILIES, Family, resolve_family
+from ..families.base import one_number
 from ..inference.dp_means import Table, threads
 from ..inference.dp_means_search import distinct_rows, solve
-from ..inference.small_variance import Measure
+from ..inference.small_variance import Measure, divergences
+from ._table import checked_rows, row_weights
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -30,19 +32,19 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     Parameters
     ----------
     penalty : float, optional
-        What a cluster costs, in units of the divergence. Default: set from the data, as the number of clusters that holds
-        over the widest range of penalties, compared with rows drawn from one cluster (see Notes).
+        What a cluster costs, in units of the divergence. Default: set from the data, for the number of clusters that
+        holds over the widest range of penalties, compared with rows drawn from one cluster.
     n_clusters : int, optional
         Find this number of clusters instead, and a penalty that fits it. Not together with ``penalty``.
     divergence : str or family object
-        ``"squared"`` (default): squared Euclidean distance in the units of ``X``. Or the name of a family, or an object of
-        ``countless.families``: its Bregman divergence, which for the Gaussian families is half a squared
+        ``"squared"`` (default): squared Euclidean distance in the units of ``X``. Or the name of a family, or an
+        object of ``countless.families``: its Bregman divergence, which for the Gaussian families is half a squared
         Mahalanobis distance, for counts and histograms a relative entropy.
     keep_counts : bool or float
         Keep the rich-get-richer effect of the Dirichlet process (Raykov et al., eq. 4.7): J also has the term
-        -``count_weight`` times the sum over clusters of N_k log(N_k / N). A number is that weight. True: 1 for a family, as
-        its divergences are differences of log densities, and for squared distance 2 s², with s² the mean square per
-        column within the clusters found without counts.
+        -``count_weight`` times the sum over clusters of N_k log(N_k / N). A number is that weight. True: 1 for a
+        family, as its divergences are differences of log densities, and for squared distance 2 s², with s² the mean
+        square per column within the clusters found without counts.
     splits : bool
         Whether clusters are also halved where that lowers J (default). False: a cluster opens only at a single row
         farther than the penalty from every centre, as DP-means was first described. The penalty then is the squared
@@ -81,8 +83,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     -----
     Passes over the rows with the centres held get stuck early and depend on the order of the rows. Here single rows
     are exchanged (counting what a move does to both means), pairs of clusters are joined and clusters are halved
-    until none of these lowers J. With ``splits`` the best number of clusters for a penalty grows with the number of rows:
-    halving a Gaussian cluster of n rows and variance s² saves about 0.64 n s².
+    until none of these lowers J. With ``splits`` the best number of clusters for a penalty grows with the number of
+    rows: halving a Gaussian cluster of n rows and variance s² saves about 0.64 n s².
 
     With ``n_clusters`` the penalty is the middle, on a logarithmic scale, of those between what the best halves save
     and what the cheapest join costs. The bisection of Raykov et al. (app. D) can jump over a number for ever; here the
@@ -133,30 +135,81 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         """
         settings = self._settings()
         rng = as_generator(self.random_state)
-        rows = one_table(self, X, reset=True)
-        weights = row_weights(sample_weight, len(rows))
         family = self._family()
+        rows = checked_rows(self, X, reset=True)
+        weights = row_weights(sample_weight, len(rows))
+        counted = weights > 0
+        given, given_weights = (rows, weights) if counted.all() else (rows[counted], weights[counted])
         if family is not None:
             family.check(rows)
-            family = family.resolve(rows[weights > 0])
-        self.family_ = family
-        table, place = distinct_rows(Measure.of(family, rows[weights > 0]), rows, weights, settings["n_clusters"])
+            family = family.resolve(given)
+        measure = Measure.of(family, given)
+        table, place = distinct_rows(measure, given, given_weights, self.n_clusters)
         with threads(self.n_threads) as table.run:
             solution = solve(table, rng, **settings)
         part = solution.partition
-        self._measure, self._sums = table.measure, part.sums
         self.penalty_, self.count_weight_ = solution.penalty, solution.count_weight
-        labels = self._nearest(rows) if place is None else part.labels[place]
-        used = labels[weights > 0]
-        order = used[np.sort(np.unique(used, return_index=True)[1])]
-        self._sums = part.sums[order]
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        self.labels_ = by_first_appearance(rank[labels]) if (weights > 0).all() else rank[labels]
-        self.cluster_centers_ = self._measure.centres(self._sums)
-        self.n_clusters_ = len(order)
+        labels = part.labels[place]
+        first = np.unique(labels, return_index=True)[1]
+        self._measure, self._sums = measure, part.sums[labels[np.sort(first)]]
+        self.cluster_centers_ = measure.centres(self._sums)
+        self.n_clusters_ = self._n_features_out = len(first)
+        self.labels_ = np.empty(len(rows), dtype=np.int64)
+        self.labels_[counted] = by_first_appearance(labels)
+        if not counted.all():
+            self.labels_[~counted] = self._nearest(rows[~counted])
         self.objective_ = part.value()
         self.objective_trace_ = np.array(part.trace)
         self.n_iter_ = part.n_iter
-        self._n_features_out = self.n_clusters_
         return self
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """The cluster that a row costs least in: that of the nearest centre, unless counts are kept."""
+        return self._nearest(self._new_rows(X))
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Divergence of each row from each centre."""
+        rows = self._measure.local(self._new_rows(X))
+        out = np.empty((len(rows), self.n_clusters_))
+        divergences(self._measure.hyper, rows, self._sums / self._sums[:, :1], self._measure.n_statistics, out)
+        return out
+
+    def _nearest(self, rows: FloatArray) -> IntArray:
+        with threads(self.n_threads) as run:
+            table = Table(self._measure, self._measure.local(rows), np.ones(len(rows)), run)
+            return table.nearest(self._sums, self.count_weight_)
+
+    def _new_rows(self, X: ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        rows = checked_rows(self, X, reset=False)
+        if self._measure.family is not None:
+            self._measure.family.check(rows)
+        return rows
+
+    def _family(self) -> Family | None:
+        if isinstance(self.divergence, str) and self.divergence == "squared":
+            return None
+        if not isinstance(self.divergence, Family):
+            choose("divergence", self.divergence, {"squared": None, **FAMILIES}, "a countless.families object")
+        return resolve_family(self.divergence)
+
+    def _settings(self) -> dict[str, Any]:
+        if self.penalty is not None and self.n_clusters is not None:
+            raise ValueError("penalty and n_clusters are both given; leave one of them as None")
+        counts = self.keep_counts
+        return {
+            "penalty": None if self.penalty is None else one_number("penalty", self.penalty, 0),
+            "n_clusters": None if self.n_clusters is None else whole_number("n_clusters", self.n_clusters, 1),
+            "count_weight": (None if counts else 0.0)
+            if isinstance(counts, (bool, np.bool_))
+            else one_number("keep_counts", counts, 0, ", True or False"),
+            "splits": bool(self.splits),
+            "restarts": whole_number("restarts", self.restarts, 1),
+            "max_iter": whole_number("max_iter", self.max_iter, 1),
+            "tol": one_number("tol", self.tol, 0),
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags

@@ -83,6 +83,13 @@ class Table:
         every = np.arange(k)
         return costs.sum(), int(moves.sum()), deltas.sum(axis=0), fars[nearest, every], far_rows[nearest, every]
 
+    def nearest(self, sums: FloatArray, count_weight: float) -> IntArray:
+        """The cluster that each row costs least in."""
+        labels = np.full(len(self.rows), -1, dtype=np.int64)
+        none = np.zeros(len(sums))
+        self.pass_over(sums / sums[:, :1], count_offsets(sums, count_weight), labels, np.zeros(len(labels)), none)
+        return labels
+
     def sums(self, labels: IntArray, n_clusters: int) -> FloatArray:
         """The sums of each cluster."""
 
@@ -100,6 +107,13 @@ class Table:
         out = np.zeros(self.measure.width)
         describe(self.measure.hyper, self.rows[i], self.weights[i], self.measure.n_statistics, out)
         return out
+
+
+def count_offsets(sums: FloatArray, count_weight: float) -> FloatArray:
+    """What the label of each cluster costs a row: -count_weight log(N_k / N)."""
+    if count_weight == 0.0:
+        return np.zeros(len(sums))
+    return -count_weight * np.log(sums[:, 0] / sums[:, 0].sum())
 
 
 @contextmanager
@@ -178,7 +192,7 @@ class Partition:
         means = self.sums / self.sums[:, :1]
         for _ in range(max_iter):
             before = self.value()
-            offsets = self._offsets()
+            offsets = count_offsets(self.sums, self.aim.count_weight)
             cost, moved, delta, far, far_row = table.pass_over(means, offsets, self.labels, lower, slack)
             self.sums = delta if first else self.sums + delta
             self.n_iter += 1
@@ -206,12 +220,6 @@ class Partition:
                 break
             first = False
         return fell
-
-    def _offsets(self) -> FloatArray:
-        if self.aim.count_weight == 0.0:
-            return np.zeros(self.n_clusters)
-        weights = self.sums[:, 0]
-        return -self.aim.count_weight * np.log(weights / weights.sum())
 
     def _close(self, kept: NDArray[np.bool_]) -> None:
         """Drop clusters without rows."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._random import spawn
 from .dp_means import MARGIN, Objective, Partition, Table
-from .small_variance import FloatArray, IntArray
+from .small_variance import FloatArray, IntArray, Measure
 from .small_variance_moves import scatter_seeds
 
 # Rows that restarts run on; a larger table is sampled.
@@ -157,6 +157,32 @@ def _one_cluster(table: Table, rng: np.random.Generator) -> Table:
     else:
         drawn = measure.local(measure.family.sample(len(rows), rng, X=rows * measure.scale + measure.shift))
     return Table(measure, np.ascontiguousarray(drawn), table.weights)
+
+
+# Rows up to which equal ones are counted as one with more weight.
+COLLAPSE = 5000
+
+
+def distinct_rows(
+    measure: Measure, rows: FloatArray, weights: FloatArray, n_clusters: int | None = None
+) -> tuple[Table, IntArray]:
+    """The table to search, small ones with equal rows taken together, and where each row of the user's stands in it.
+
+    Raises where more clusters are asked for than there are different rows.
+    """
+    first = np.unique(rows[:COLLAPSE], axis=0)
+    if n_clusters is not None and n_clusters > len(first):
+        n_distinct = len(first if len(rows) <= COLLAPSE else np.unique(rows, axis=0))
+        if n_clusters > n_distinct:
+            raise ValueError(
+                f"n_clusters is {n_clusters}, but X has {n_distinct} different rows (of positive weight); "
+                f"ask for at most {n_distinct}"
+            )
+    if len(rows) > COLLAPSE:
+        return Table(measure, measure.local(rows), weights), np.arange(len(rows))
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    return Table(measure, measure.local(distinct), np.bincount(place, weights).astype(np.float64)), place
 
 
 class Solution(NamedTuple):
