@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
-from .._validate import by_first_appearance, choose, whole_number
+from .._validate import choose, whole_number
 from ..families import FAMILIES, Family, resolve_family
 from ..families.base import one_number
 from ..inference.dp_means import Table, threads
 from ..inference.dp_means_search import distinct_rows, solve
-from ..inference.small_variance import Measure, divergences
+from ..inference.small_variance import Measure, divergences, number_by_appearance
 from ._table import checked_rows, row_weights
 
 FloatArray = NDArray[np.float64]
@@ -149,14 +149,14 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             solution = solve(table, rng, **settings)
         part = solution.partition
         self.penalty_, self.count_weight_ = solution.penalty, solution.count_weight
-        labels = part.labels[place]
-        first = np.unique(labels, return_index=True)[1]
-        self._measure, self._sums = measure, part.sums[labels[np.sort(first)]]
+        labels, order = part.labels[place], np.zeros(part.n_clusters, dtype=np.int64)
+        self.n_clusters_ = self._n_features_out = number_by_appearance(labels, order)
+        self._measure, self._sums = measure, part.sums[order]
         self.cluster_centers_ = measure.centres(self._sums)
-        self.n_clusters_ = self._n_features_out = len(first)
-        self.labels_ = np.empty(len(rows), dtype=np.int64)
-        self.labels_[counted] = by_first_appearance(labels)
+        self.labels_ = labels
         if not counted.all():
+            self.labels_ = np.empty(len(rows), dtype=np.int64)
+            self.labels_[counted] = labels
             self.labels_[~counted] = self._nearest(rows[~counted])
         self.objective_ = part.value()
         self.objective_trace_ = np.array(part.trace)

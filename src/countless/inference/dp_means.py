@@ -35,7 +35,7 @@ from .small_variance_moves import agglomerate, bisect, exchange
 # Rows of one block; sums are added up block by block, so that threads do not change them.
 BLOCK = 1 << 15
 # Rows times clusters up to which single rows are exchanged.
-EXCHANGE_LIMIT = 1_000_000
+EXCHANGE_LIMIT = 100_000
 # A change of J below this share of it is rounding, or not worth a pass.
 MARGIN = 1e-9
 
@@ -63,6 +63,7 @@ class Table:
         labels: IntArray,
         lower: FloatArray,
         slack: FloatArray,
+        n_new: int = 0,
         frozen: bool = False,
     ) -> tuple[float, int, FloatArray, FloatArray, IntArray]:
         """One pass: total divergence, rows moved, change of sums, and the farthest row of each cluster."""
@@ -72,8 +73,8 @@ class Table:
             delta, far, far_row = np.zeros((k, self.measure.width)), np.full(k, -1.0), np.zeros(k, dtype=np.int64)
             stop = min(start + BLOCK, len(self.rows))
             cost, moved = self.kernel(
-                self.measure.hyper, self.rows, self.weights, means, offsets, labels, lower, slack, frozen, start, stop,
-                self.measure.n_statistics, delta, far, far_row,
+                self.measure.hyper, self.rows, self.weights, means, offsets, labels, lower, slack, n_new, frozen, start,
+                stop, self.measure.n_statistics, delta, far, far_row,
             )  # fmt: skip
             return cost, moved, delta, far, far_row
 
@@ -172,6 +173,8 @@ class Partition:
         return self.within + self.aim.penalty * self.n_clusters + counts
 
     def count_cost(self, weights: FloatArray) -> float:
+        if self.aim.count_weight == 0.0:
+            return 0.0
         return float(sum(count_term(self.aim.count_weight, self.table.total, n) for n in weights))
 
     def note(self) -> None:
@@ -189,30 +192,27 @@ class Partition:
         slack = np.zeros(self.n_clusters)
         fell = False
         first = bool(self.labels[0] < 0)
+        opened = 0
         means = self.sums / self.sums[:, :1]
         for _ in range(max_iter):
             before = self.value()
             offsets = count_offsets(self.sums, self.aim.count_weight)
-            cost, moved, delta, far, far_row = table.pass_over(means, offsets, self.labels, lower, slack)
+            cost, moved, delta, far, far_row = table.pass_over(means, offsets, self.labels, lower, slack, opened)
             self.sums = delta if first else self.sums + delta
             self.n_iter += 1
             kept = self.sums[:, -1] > 0.5
-            mean_now = self.sums[kept] / self.sums[kept, :1]
-            drift = np.zeros(self.n_clusters)
-            drift[kept] = _drifts(measure, mean_now, means[kept])
-            self.within = cost - float(drift[kept] @ self.sums[kept, 0])
-            means_now = means.copy()
-            means_now[kept] = mean_now
-            slack = _slack(np.sqrt(np.maximum(drift, 0.0)))
-            means = means_now
             if not kept.all():
                 self._close(kept)
-                far, far_row, means, slack = far[kept], far_row[kept], means[kept], slack[kept]
+                far, far_row, means = far[kept], far_row[kept], means[kept]
+            n_former = self.n_clusters
+            self.within = cost - float(_drifts(measure, self.sums / self.sums[:, :1], means) @ self.sums[:, 0])
             opened = self._open(far, far_row, opening) if opening is not False else self._refill(far, far_row)
-            if opened or not kept.all():
-                means = self.sums / self.sums[:, :1]
-                lower[:] = 0.0
-                slack = np.zeros(self.n_clusters)
+            # The bound of a row that opened a cluster leaves out the centre that it came from.
+            lower[far_row[self.labels[far_row] >= n_former]] = 0.0
+            former, means = means, self.sums / self.sums[:, :1]
+            drift = np.zeros(self.n_clusters)
+            drift[:n_former] = _drifts(measure, means[:n_former], former)
+            slack = _slack(np.sqrt(np.maximum(drift, 0.0)))
             after = self.value()
             fell |= first or after < before - MARGIN * abs(before)
             self.note()

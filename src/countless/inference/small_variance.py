@@ -163,7 +163,22 @@ def _relabel(hyper, row, weight, n_statistics, old, new, delta, work):
 
 @kernel
 def family_pass(
-    hyper, rows, weights, means, offsets, labels, lower, slack, frozen, start, stop, n_statistics, delta, far, far_row
+    hyper,
+    rows,
+    weights,
+    means,
+    offsets,
+    labels,
+    lower,
+    slack,
+    n_new,
+    frozen,
+    start,
+    stop,
+    n_statistics,
+    delta,
+    far,
+    far_row,
 ):
     """Give rows start ... stop - 1 to the centre of least divergence plus offset; a tie stays where it is.
 
@@ -196,12 +211,28 @@ def family_pass(
 
 @kernel
 def squared_pass(
-    hyper, rows, weights, means, offsets, labels, lower, slack, frozen, start, stop, n_statistics, delta, far, far_row
+    hyper,
+    rows,
+    weights,
+    means,
+    offsets,
+    labels,
+    lower,
+    slack,
+    n_new,
+    frozen,
+    start,
+    stop,
+    n_statistics,
+    delta,
+    far,
+    far_row,
 ):
     """The same for squared distance.
 
     All centres are compared at once, and only where they have to be: ``lower`` bounds the distance of a row from every
-    other centre, and falls by ``slack`` of its cluster when centres move (Hamerly 2010).
+    other centre, and falls by ``slack`` of its cluster when centres move (Hamerly 2010). The last ``n_new`` centres are
+    not in it yet.
     """
     d = rows.shape[1]
     n_clusters = means.shape[0]
@@ -226,6 +257,13 @@ def squared_pass(
             for j in range(d):
                 nearest += (rows[i, j] - means[old, 1 + j]) ** 2
             bound = lower[i] - slack[old]
+            if bound > 0.0 and not frozen:
+                for k in range(n_clusters - n_new, n_clusters):
+                    gap = 0.0
+                    for j in range(d):
+                        gap += (rows[i, j] - means[k, 1 + j]) ** 2
+                    if k != old and gap < bound * bound:
+                        bound = math.sqrt(gap)
             lower[i] = bound
         if not (frozen or (flat and old >= 0 and bound > 0.0 and nearest < bound * bound)):
             for k in range(padded):
@@ -258,3 +296,18 @@ def squared_pass(
         if cost > far[best]:
             far[best], far_row[best] = cost, i
     return total, moved
+
+
+@kernel
+def number_by_appearance(labels, order):
+    """Renumber labels in place by first appearance; ``order`` gets the former numbers. Returns how many there are."""
+    rank = np.full(order.size, -1)
+    found = 0
+    for i in range(labels.size):
+        k = labels[i]
+        if rank[k] < 0:
+            rank[k] = found
+            order[found] = k
+            found += 1
+        labels[i] = rank[k]
+    return found
