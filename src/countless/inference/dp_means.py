@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._validate import whole_number
 from .small_variance import (
     FloatArray,
     IntArray,
@@ -120,7 +121,7 @@ def count_offsets(sums: FloatArray, count_weight: float) -> FloatArray:
 @contextmanager
 def threads(n_threads: int | None) -> Iterator[Callable[..., Any]]:
     """Something like ``map`` that runs on so many threads (default: all cores)."""
-    count = n_threads or os.cpu_count() or 1
+    count = os.cpu_count() or 1 if n_threads is None else whole_number("n_threads", n_threads, 1)
     if count == 1:
         yield map
     else:
@@ -193,14 +194,22 @@ class Partition:
         fell = False
         first = bool(self.labels[0] < 0)
         opened = 0
+        # Counts starve small clusters; where their number is fixed, a pass that empties one is taken back.
+        careful = self.aim.fixed and self.aim.count_weight > 0.0
         means = self.sums / self.sums[:, :1]
         for _ in range(max_iter):
             before = self.value()
-            offsets = count_offsets(self.sums, self.aim.count_weight)
+            # Seeds have no counts yet.
+            offsets = count_offsets(self.sums, 0.0 if first else self.aim.count_weight)
+            kept_labels = self.labels.copy() if careful and not first else self.labels
             cost, moved, delta, far, far_row = table.pass_over(means, offsets, self.labels, lower, slack, opened)
-            self.sums = delta if first else self.sums + delta
+            sums = delta if first else self.sums + delta
             self.n_iter += 1
-            kept = self.sums[:, -1] > 0.5
+            kept = sums[:, -1] > 0.5
+            if careful and not first and not kept.all():
+                self.labels[:] = kept_labels
+                break
+            self.sums = sums
             if not kept.all():
                 self._close(kept)
                 far, far_row, means = far[kept], far_row[kept], means[kept]
@@ -247,7 +256,8 @@ class Partition:
             return 0
         free = Objective(-np.inf, self.aim.count_weight)
         order = np.argsort(-np.where(self.sums[:, -1] > 1.5, far, -1.0), kind="stable")[:missing]
-        return sum(self._detach(int(k), int(far_row[k]), free) for k in order)
+        opened = sum(self._detach(int(k), int(far_row[k]), free) for k in order)
+        return opened + (self._refill(*self.farthest()) if 0 < opened < missing else 0)
 
     def _detach(self, k: int, i: int, aim: Objective | None = None) -> bool:
         single = self.table.single(i)

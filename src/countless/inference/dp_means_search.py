@@ -70,13 +70,20 @@ def search(
     if n > SAMPLE:
         index = np.sort(rng.choice(n, SAMPLE, replace=False))
         # Halves and joins are weighed by all rows they stand for; a single far row only stands for itself.
-        arena = table.take(index, table.total / float(table.weights[index].sum()) if aim.splits or aim.fixed else 1.0)
+        stands_for = table.total / float(table.weights[index].sum())
+        arena = table.take(index, stands_for if aim.splits or aim.fixed else 1.0)
+    share = table.total / arena.total
+
+    def value(part: Partition) -> float:
+        """J as it will be on all rows."""
+        return part.value() + (share - 1.0) * (part.value() - aim.penalty * part.n_clusters)
+
     best: Partition | None = None
     for number, stream in enumerate(spawn(rng, restarts)):
         part = _start(arena, aim, number, best, stream)
         part.descend(stream, max_iter, tol, True if number == 0 or aim.splits else stream)
         part.recount()
-        if best is None or part.value() < best.value() - MARGIN * abs(best.value()):
+        if best is None or value(part) < value(best) - MARGIN * abs(value(best)):
             best = part
     assert best is not None
     if arena is not table:
@@ -131,7 +138,7 @@ def suggest_penalty(table: Table, rng: np.random.Generator, splits: bool = True)
     if not splits:
         chosen = _from_labels(part, Objective(), np.arange(len(part.rows)))
         chosen.join(np.inf, n_clusters)
-        return 2 * float(np.max(chosen.farthest()[0] / table.weights[index].max())) or 1.0
+        return 2 * float(chosen.farthest()[0].max()) * float(table.weights[index].sum()) / table.total or 1.0
     high = heights[-(n_clusters - 1)] if n_clusters > 1 else np.inf
     return middle((float(heights[-n_clusters]), float(high)))
 
