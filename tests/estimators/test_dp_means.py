@@ -19,8 +19,13 @@ try:
 except ImportError:
     MEDOIDS = []
 
-# Nothing is excepted. A check that has to be goes here, as {"check_name": "the reason"}.
-EXPECTED_FAILED_CHECKS: dict[str, str] = {}
+
+def _expected_failed_checks(estimator) -> dict[str, str]:
+    if isinstance(estimator, cl.DPMeans) and estimator.n_clusters:
+        reason = "the check shuffles the rows, and labels are numbered by first appearance; the partition is the same"
+        return {"check_sample_weight_equivalence_on_dense_data": reason}
+    return {}
+
 
 needs_kmedoids = pytest.mark.skipif(not MEDOIDS, reason="the optional package kmedoids is not installed")
 
@@ -32,7 +37,7 @@ needs_kmedoids = pytest.mark.skipif(not MEDOIDS, reason="the optional package km
         cl.Partitional(2, random_state=0),
         *MEDOIDS,
     ],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILED_CHECKS,
+    expected_failed_checks=_expected_failed_checks,
 )
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)
@@ -134,7 +139,7 @@ def test_mistakes(name, X):
 
 @pytest.mark.parametrize("weights", [[1.0], [-1.0] * 75, [0.0] * 75, [np.nan] * 75, ["a"] * 75])
 def test_mistakes_in_weights(weights, X):
-    with pytest.raises(ValueError, match="^sample_weight must"):
+    with pytest.raises(ValueError, match=r"^sample_weight must"):
         cl.DPMeans().fit(X, sample_weight=weights)
 
 
@@ -170,9 +175,9 @@ def test_kmedoids_finds_the_best_medoids(metric, rng):
 def test_mistakes_of_partitional(X, monkeypatch):
     with pytest.raises(ValueError, match=r"^method: 'pam' is not known; choose one of 'kmeans', 'kmedoids'$"):
         cl.Partitional(2, method="pam").fit(X)
-    with pytest.raises(ValueError, match="^metric: K-means only knows 'euclidean', got 'cityblock'"):
+    with pytest.raises(ValueError, match=r"^metric: K-means only knows 'euclidean', got 'cityblock'"):
         cl.Partitional(2, metric="cityblock").fit(X)
-    with pytest.raises(ValueError, match="^n_clusters is 99, but X has 75 rows; ask for at most 75$"):
+    with pytest.raises(ValueError, match=r"^n_clusters is 99, but X has 75 rows; ask for at most 75$"):
         cl.Partitional(99).fit(X)
     monkeypatch.setitem(sys.modules, "kmedoids", None)
     with pytest.raises(
@@ -183,7 +188,7 @@ def test_mistakes_of_partitional(X, monkeypatch):
 
 @needs_kmedoids
 def test_mistakes_of_kmedoids(X):
-    with pytest.raises(ValueError, match="^metric: 'warp' is not known; choose 'precomputed' or a metric of scipy"):
+    with pytest.raises(ValueError, match=r"^metric: 'warp' is not known; choose 'precomputed' or a metric of scipy"):
         cl.Partitional(2, method="kmedoids", metric="warp").fit(X)
     with pytest.raises(
         ValueError, match=r"^X must be a square matrix where metric='precomputed', got shape \(75, 2\)$"

@@ -19,7 +19,7 @@ def checked_rows(estimator: BaseEstimator, X: Any, reset: bool) -> FloatArray:
     rows = as_rows(X)
     if len(rows) == 0:
         raise ValueError(f"X has 0 rows (shape={rows.shape}); at least 1 is needed")
-    if np.ndim(X) == 1:
+    if np.asarray(X).ndim == 1:
         raise ValueError(
             "X must be a table of rows and columns, got 1 dimension. Reshape your data: X.reshape(-1, 1) is one "
             "column, X.reshape(1, -1) one row"
@@ -41,5 +41,5 @@ def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     if weights.shape != (n_rows,):
         raise ValueError(f"sample_weight must hold {n_rows} numbers, one per row, got shape {weights.shape}")
     if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
-        raise ValueError("sample_weight must be finite, at least 0, and above 0 for some row")
+        raise ValueError("sample_weight must hold finite numbers of at least 0, not all of them zero")
     return weights

@@ -48,6 +48,8 @@ class Partitional(ClusterMixin, BaseEstimator):
         Means, or the rows that are medoids; None for a matrix of dissimilarities.
     medoid_indices_ : array of int
         The rows that are medoids; None for K-means.
+    n_iter_ : int
+        Iterations of the start that was kept.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Examples
@@ -117,6 +119,7 @@ class Partitional(ClusterMixin, BaseEstimator):
         self.cluster_centers_ = found.cluster_centers_
         self.medoid_indices_ = None
         self.objective_ = float(found.inertia_)
+        self.n_iter_ = int(found.n_iter_)
         return found.labels_.astype(np.int64)
 
     def _fit_medoids(self, rows: FloatArray, n_clusters: int, restarts: int, rng: np.random.Generator) -> IntArray:
@@ -139,6 +142,7 @@ class Partitional(ClusterMixin, BaseEstimator):
         self.medoid_indices_ = np.asarray(best.medoids, dtype=np.int64)
         self.cluster_centers_ = None if precomputed else rows[self.medoid_indices_]
         self.objective_ = float(best.loss)
+        self.n_iter_ = max(int(best.n_iter), 1)
         return np.asarray(best.labels, dtype=np.int64)
 
     def __sklearn_tags__(self) -> Any:
