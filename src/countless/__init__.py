@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
+    "DPMeans",
     "DPMixture",
     "FiniteMixture",
     "MixtureSearch",
+    "Partitional",
     "__version__",
     "datasets",
     "estimators",
@@ -25,11 +27,11 @@ __all__ = [
     "priors",
 ]
 
-_ESTIMATORS = {"DPMixture", "FiniteMixture", "MixtureSearch"}
+_ESTIMATORS = {"DPMeans", "DPMixture", "FiniteMixture", "MixtureSearch", "Partitional"}
 
 if TYPE_CHECKING:
     from . import datasets, estimators, families, inference, metrics, plots, posterior, priors
-    from .estimators import DPMixture, FiniteMixture, MixtureSearch
+    from .estimators import DPMeans, DPMixture, FiniteMixture, MixtureSearch, Partitional
 
 
 def __getattr__(name: str) -> Any:

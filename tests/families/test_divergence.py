@@ -128,3 +128,16 @@ def test_a_cluster_of_zeros_is_far_from_a_count_but_not_infinitely(name):
     value = verbs.divergence(hyper, np.array([1.0, 1.0]), centre)
     assert np.isfinite(value)
     assert value > 100
+
+
+@every()
+def test_what_rows_lose_at_another_centre_is_the_divergence_of_their_mean(case):
+    """Equation 12 of Banerjee et al., by which a union of clusters is priced from their means."""
+    family = case.resolved()
+    hyper, width = family.prepare(), family.layout().statistics
+    rows, everything = case.rows, _everything(case)
+    mean = _mean_statistics(hyper, rows, width)
+    centre = _mean_statistics(hyper, everything, width)
+    loss = sum(verbs.divergence(hyper, row, centre) - verbs.divergence(hyper, row, mean) for row in rows)
+    expected = len(rows) * verbs.mean_divergence(hyper, rows.mean(axis=0), mean, centre)
+    assert loss == pytest.approx(expected, rel=1e-8, abs=1e-10)

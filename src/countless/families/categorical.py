@@ -282,3 +282,13 @@ def _divergence(family, row, centre):
     for j in range(row.size):
         value -= math.log(max(centre[1 + family.first[j] + int(row[j])], 1e-300))
     return value
+
+
+@implements(verbs.mean_divergence, DirichletColumns)
+def _mean_divergence(family, mean_row, mean, centre):
+    """Kullback-Leibler divergence between the frequencies of two clusters; the mean of codes means nothing."""
+    value = 0.0
+    for s in range(1, 1 + family.concentration.size):
+        if mean[s] > 0.0:
+            value += mean[s] * math.log(mean[s] / max(centre[s], 1e-300))
+    return value

@@ -133,6 +133,18 @@ def divergence(family, row, centre):
 
 
 @optional
+def mean_divergence(family, mean_row, mean, centre):
+    """Bregman divergence of a cluster's mean from another centre.
+
+    It is what the rows of a cluster lose, on average, when they move from their own mean to ``centre``: the sum of
+    divergence(row, centre) is that of divergence(row, mean) plus n times this. ``mean`` and ``centre`` hold mean
+    statistics, ``mean_row`` the mean of the rows, which the default takes for a row: right wherever the statistics are
+    linear in the row. A family for which they are not (codes of categories) replaces it.
+    """
+    return divergence(family, mean_row, centre)
+
+
+@optional
 def refresh(family, statistics, cache, k, work):
     """Bring ``cache[k]`` up to date with ``statistics[k]``, from scratch. Default: there is no cache."""
     return
