@@ -1,0 +1,79 @@
+"""The variational bound against the exact evidence of seven rows, by enumeration of all partitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from countless.inference import Problem, Variational
+from countless.inference.mean_field import MeanField
+from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
+
+from .enumeration import log_evidences, log_priors
+from .problems import EXAMPLES, example
+
+PRIORS = (CRP(1.0), CRP(Gamma(2.0, 1.0)), PitmanYor(0.8, 0.3), FiniteDirichlet(3, 1.5), PitmanYor(Gamma(1.0, 1.0), 0.2))
+N_PROBLEMS = 204  # 17 for each of the 12 examples
+# Nats by which rounding may carry the bound above the evidence.
+ROUNDING = 1e-8
+
+
+def _bound(X, family, prior, rng, **settings):
+    engine = Variational(**{"restarts": 1, "draws": 1, **settings})
+    return engine.run(Problem.of(X, family, prior), rng).objective
+
+
+def _evidence(X, family, prior):
+    return logsumexp(log_priors(prior, len(X)) + log_evidences(family, X))
+
+
+def _random_rows(family, X, rng):
+    """Two clusters of the family's own, or some of the example's rows again."""
+    try:
+        return np.concatenate([family.sample(4, rng, X[:3]), family.sample(3, rng, X[4:])])
+    except NotImplementedError:
+        return X[rng.integers(len(X), size=7)]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_bound_is_below_the_evidence(name, rng, record_property):
+    family, X = example(name)
+    gaps = []
+    for number in range(N_PROBLEMS // len(EXAMPLES)):
+        rows = np.ascontiguousarray(_random_rows(family, X, rng))
+        prior = PRIORS[number % len(PRIORS)]
+        trace = _bound(rows, family, prior, rng)
+        assert np.all(np.diff(trace) >= -ROUNDING)
+        gaps.append(_evidence(rows, family, prior) - trace[-1])
+    record_property("mean gap in nats", float(np.mean(gaps)))
+    assert min(gaps) >= -ROUNDING
+    assert np.mean(gaps) < 5.0  # of some ten to thirty nats of evidence
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_one_cluster_is_exact(name, rng):
+    family, X = example(name)
+    trace = _bound(X, family, FiniteDirichlet(1, 1.0), rng)
+    assert trace[-1] == pytest.approx(family.log_marginal(X), abs=1e-8)
+
+
+@pytest.mark.parametrize("wrong", ["sticks", "parameters"])
+def test_a_bound_that_forgets_a_divergence_is_caught(wrong, rng, monkeypatch):
+    def penalty(field):
+        value = 0.0 if wrong == "sticks" else -field.law.value(field.sticks)
+        return value + (0.0 if wrong == "parameters" else float(field.divergences.sum()))
+
+    monkeypatch.setattr(MeanField, "penalty", property(penalty))
+    excess = []
+    for name in ("poisson", "gaussian", "categorical"):
+        family, X = example(name)
+        prior = CRP(0.05)  # nearly one cluster, where the bound is tight
+        excess.append(_bound(X, family, prior, rng)[-1] - _evidence(X, family, prior))
+    assert max(excess) > 0.1
+
+
+def test_a_prior_without_sticks_is_named(rng):
+    family, X = example("poisson")
+    with pytest.raises(ValueError, match="MixtureOfFinite has no stick-breaking form; choose"):
+        Variational().run(Problem.of(X, family, MixtureOfFinite(1.0)), rng)
