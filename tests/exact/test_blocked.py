@@ -40,6 +40,20 @@ def test_the_truncated_prior_is_a_law_and_tends_to_the_prior(prior):
         np.testing.assert_allclose(more, whole, rtol=1e-10)
 
 
+@pytest.mark.parametrize("prior", [CRP(0.7), PitmanYor(0.8, 0.3), FiniteDirichlet(3, 1.5)], ids=str)
+def test_labels_of_components_against_the_law_of_partitions(prior):
+    """Labels of two rows: summed over the sticks, they are together as often as the truncated prior says."""
+    for n_sticks in (1, 2, 3):
+        together = sum(np.exp(prior.log_prob_components(2 * row)) for row in np.eye(n_sticks, dtype=int))
+        assert together == pytest.approx(np.exp(log_truncated_priors(prior, 2, n_sticks)[0]), rel=1e-12)
+
+
+def test_components_beyond_the_last_stick():
+    prior = FiniteDirichlet(2, 1.0)
+    assert prior.log_prob_components([1, 2, 0, 0]) == prior.log_prob_components([1, 2])
+    assert prior.log_prob_components([1, 2, 1]) == -np.inf
+
+
 @pytest.mark.parametrize("prior", [CRP(0.2), CRP(1.0), CRP(5.0), PitmanYor(0.8, 0.3)], ids=str)
 @pytest.mark.parametrize("n_sticks", [2, 4])
 def test_the_bound_bounds(prior, n_sticks):

@@ -92,8 +92,10 @@ class Posterior:
         >>> import countless as cl
         >>> model = cl.DPMixture(inference="uncollapsed", random_state=0).fit([[0.0], [0.1], [9.0], [9.1]])
         >>> drawn = model.posterior_.parameters_of(0, 5)
-        >>> sorted(drawn), len(drawn["mean"]) == model.posterior_.n_clusters[0, 5]
-        (['covariance', 'mean'], True)
+        >>> sorted(drawn)
+        ['covariance', 'mean']
+        >>> bool(len(drawn["mean"]) == model.posterior_.n_clusters[0, 5])
+        True
         """
         if self.parameters is None:
             raise ValueError(

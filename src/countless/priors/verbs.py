@@ -280,11 +280,11 @@ class Prior(ABC):
         -1.098612
         """
         rows = np.asarray(counts, dtype=np.float64)
-        a, b = (shape[: rows.size - 1] for shape in self.stick_shapes(rows.size))
-        here = rows[: a.size]
-        later = rows.sum() - np.cumsum(here)
-        if rows[a.size + 1 :].any():  # more components than the prior has sticks
+        a, b = self.stick_shapes(rows.size)
+        if rows[a.size :].any():  # more components than the prior has sticks
             return -math.inf
+        a, b, here = a[:-1], b[:-1], rows[: a.size - 1]
+        later = rows.sum() - np.cumsum(here)
         return float(np.sum(betaln(a + here, b + later) - betaln(a, b)))
 
     def truncation_bound(self, n_rows: int, n_sticks: int) -> float:
