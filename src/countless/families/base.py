@@ -144,7 +144,7 @@ class Family(ABC):
         >>> round(family.with_tuned({"rate": math.log(3.0)}).tunable()["rate"], 6)
         3.0
         """
-        known = self.tunable()
+        known = self.tunable() if self.learnable is None else self.learnable
         unknown = [name for name in log_factors if name not in known]
         if unknown:
             raise ValueError(

@@ -149,7 +149,7 @@ class HyperparameterUpdate:
 
     def step(self, rng: np.random.Generator, state: State, problem: Problem) -> Problem:
         """Update ``state`` in place and return the problem with the family that goes with it."""
-        names = learned_names(problem.untuned, self.names)
+        names = self.names or learned_names(problem.untuned, None)
         evidence = Evidence(problem, state.partition()[None])
         factors = {name: problem.log_factors.get(name, 0.0) for name in names}
         for name in names:
