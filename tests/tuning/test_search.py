@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -144,3 +145,29 @@ def test_eruptions_lose_nothing(tune):
     )
     difference = tuned - fixed
     assert difference.mean() > -2.0 * difference.std() / np.sqrt(held.sum())
+
+
+class _Stopped(MAP):
+    """A search that is interrupted, as by Ctrl-C, in its second run."""
+
+    runs: ClassVar[list[int]] = []
+
+    def run(self, problem, rng, progress=None):
+        self.runs.append(1)
+        return super().run(problem, rng, progress)._replace(interrupted=len(self.runs) >= 2)
+
+
+@pytest.mark.parametrize("tune", ["empirical-bayes", "greedy"])
+def test_an_interrupt_ends_the_search_and_keeps_what_was_found(tune):
+    _Stopped.runs.clear()
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = cl.DPMixture(inference=_Stopped(n_threads=1), tune=tune, random_state=0).fit(two_groups("gaussian"))
+    assert len(_Stopped.runs) == 2
+    assert model.posterior_.interrupted
+    assert np.isfinite(model.score(two_groups("gaussian")))
+
+
+def test_an_interrupt_before_all_candidates_are_compared_ends_the_fit():
+    _Stopped.runs.clear()
+    with pytest.raises(KeyboardInterrupt):
+        cl.DPMixture(inference=_Stopped(n_threads=1), tune="cross-validation").fit(two_groups("gaussian"))
