@@ -25,12 +25,13 @@ __all__ = [
     "plots",
     "posterior",
     "priors",
+    "tuning",
 ]
 
 _ESTIMATORS = {"DPMeans", "DPMixture", "FiniteMixture", "MixtureSearch", "Partitional"}
 
 if TYPE_CHECKING:
-    from . import datasets, estimators, families, inference, metrics, plots, posterior, priors
+    from . import datasets, estimators, families, inference, metrics, plots, posterior, priors, tuning
     from .estimators import DPMeans, DPMixture, FiniteMixture, MixtureSearch, Partitional
 
 

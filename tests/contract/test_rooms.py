@@ -22,6 +22,7 @@ FLOORS: list[list[str]] = [
     ["families", "priors"],
     ["inference"],
     ["posterior", "metrics"],
+    ["tuning"],
     ["estimators"],
     ["datasets", "io"],
     ["plots"],

@@ -13,6 +13,7 @@ import countless as cl
 from countless.families import FAMILIES
 from countless.inference import ENGINES
 from countless.priors import names
+from countless.tuning import TUNINGS
 
 MODULES = sorted(
     found.name
@@ -24,6 +25,7 @@ ROOMS = (
     "priors",
     "inference",
     "posterior",
+    "tuning",
     "metrics",
     "estimators",
     "datasets",
@@ -48,6 +50,7 @@ WITHOUT_EXAMPLE = {
         "resolve_inference",
     },
     "posterior": {"Predictor"},
+    "tuning": {"Tuning", "register", "resolve_tuning"},
     "datasets": {"Sample", "Study"},
     "plots": {"percent", "render"},
     "experiments": {"Splitting"},
@@ -109,7 +112,7 @@ def test_the_estimator_names_every_choice():
     text = cl.DPMixture.__doc__
     families = [name for name, cls in FAMILIES.items() if cls.__module__.startswith("countless.")]
     assert len(families) >= 11
-    for name in [*families, *names._REGISTRY, *ENGINES, "auto"]:
+    for name in [*families, *names._REGISTRY, *ENGINES, *TUNINGS, "auto"]:
         assert f'``"{name}"``' in text, f"the docstring of DPMixture does not mention {name!r}"
 
 

@@ -27,11 +27,12 @@ def test_scikit_learn_agrees(estimator, check):
 
 def test_the_constructor_only_stores():
     family, random_state = object(), object()
-    built = cl.DPMixture(family=family, prior=3, inference=None, random_state=random_state, progress="what")
+    built = cl.DPMixture(family=family, prior=3, inference=None, tune=1, random_state=random_state, progress="what")
     assert built.get_params() == {
         "family": family,
         "prior": 3,
         "inference": None,
+        "tune": 1,
         "random_state": random_state,
         "progress": "what",
     }

@@ -16,6 +16,7 @@ from ..families import Family, resolve_family
 from ..inference import Inference, Problem, resolve_inference
 from ..posterior import Posterior, Predictor
 from ..priors import Prior, resolve_prior
+from ..tuning import Tuning, resolve_tuning
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -45,6 +46,10 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         Seed. The same seed gives the same draws whatever the number of threads.
     progress : bool, optional
         Show a progress bar; default, when standard error is a terminal.
+    tune : None, str or tuning object
+        Whether hyperparameters of the family are learned: None (default: they stay as given, or as set from the
+        data), ``"empirical-bayes"``, ``"greedy"``, ``"cross-validation"``, ``"sample"`` (drawn with the clusters,
+        for engines that sample), or an object of ``countless.tuning``.
 
     Attributes
     ----------
@@ -54,8 +59,9 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
     n_clusters_ : int
     posterior_ : Posterior
         Every draw: ``labels`` (chain, draw, row), ``n_clusters``, ``log_joint``, ``concentration``; ``parameters``
-        of the clusters where the engine draws them.
+        of the clusters where the engine draws them, and the ``hyperparameters`` that were learned.
     family_, prior_, inference_ : the objects in use, with every hyperparameter set.
+        Hyperparameters that were drawn have their posterior mean (of the logarithm) in ``family_``.
     concentration_ : float
         Concentration used with ``labels_`` for predictions: its posterior mean, or mode for MAP.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
@@ -80,12 +86,14 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         inference: str | Inference = "auto",
         random_state: Any = None,
         progress: bool | None = None,
+        tune: str | Tuning | None = None,
     ) -> None:
         self.family = family
         self.prior = prior
         self.inference = inference
         self.random_state = random_state
         self.progress = progress
+        self.tune = tune
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Infer the clustering of the rows of ``X``; ``y`` is ignored.
@@ -97,11 +105,11 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         rng = as_generator(self.random_state)
         rows = self._rows(X, reset=True)
         family.check(rows)
-        self.family_ = family.resolve(rows)
+        self._untuned_family = family.resolve(rows)
         self.prior_ = prior.resolve(len(rows))
         self.inference_ = resolve_inference(self.inference, *rows.shape)
-        problem = Problem.of(rows, self.family_, self.prior_)
-        draws = self.inference_.run(problem, rng, self.progress)
+        problem = Problem.of(rows, self._untuned_family, self.prior_)
+        draws = resolve_tuning(self.tune).run(problem, self.inference_, rng, self.progress)
         if draws.interrupted:
             warnings.warn(
                 f"the fit was interrupted: {draws.labels.shape[1]} draws of each of {draws.labels.shape[0]} chains "
@@ -110,7 +118,8 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
             )
         # A copy: what the user does to X after the fit must not reach the predictions.
         self._fit_rows = rows.copy()
-        self.posterior_ = Posterior.of(draws)
+        self.posterior_ = Posterior.of(draws, self._untuned_family)
+        self.family_ = self._untuned_family.with_tuned(self.posterior_.typical_factors())
         self.labels_ = self.posterior_.consensus()
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.concentration_ = float(np.mean(draws.concentration))
@@ -143,15 +152,8 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
     def score_samples(self, X: ArrayLike) -> FloatArray:
         """Log of the predictive density of each row, averaged over draws of the posterior."""
         rows = self._new_rows(X)
-        predictor = self._predictor()
-        labels = self.posterior_.flat_labels(PREDICTIVE_DRAWS)
-        concentrations = self.posterior_.concentration.reshape(-1)
-        picked = np.linspace(0, len(concentrations) - 1, len(labels)).astype(np.int64)
-        total = np.full(len(rows), -np.inf)
-        for partition, concentration in zip(labels, concentrations[picked], strict=True):
-            scores = predictor.log_weighted(rows, partition, float(concentration))
-            total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
-        return total - np.log(len(labels))
+        predictor = Predictor(self._fit_rows, self._untuned_family, self.prior_)
+        return predictor.log_density(rows, self.posterior_, PREDICTIVE_DRAWS)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Mean log predictive density of the rows; ``y`` is ignored."""

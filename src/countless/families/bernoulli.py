@@ -8,7 +8,7 @@ It is the categorical family with two levels a column, and uses its kernels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,9 @@ class Bernoulli(Family):
     >>> round(family.log_marginal([[1], [1], [0]]), 6)  # log(1/12)
     -2.484907
     """
+
+    learnable: ClassVar = ("a", "b")
+    statistics_stay: ClassVar = True
 
     a: ArrayLike | None = None
     b: ArrayLike | None = None

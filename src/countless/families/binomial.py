@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,9 @@ class Binomial(Family):
     >>> round(float(family.log_predictive([[2]])[0]), 6)  # uniform on 0..4
     -1.609438
     """
+
+    learnable: ClassVar = ("a", "b")
+    statistics_stay: ClassVar = True
 
     trials: ArrayLike | None = None
     a: ArrayLike | None = None

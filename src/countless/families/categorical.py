@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,9 @@ class Categorical(Family):
     >>> round(family.log_marginal([[0], [0], [2]]), 6)  # log(1*2*1 / (3*4*5))
     -3.401197
     """
+
+    learnable: ClassVar = ("concentration",)
+    statistics_stay: ClassVar = True
 
     concentration: Any = None
     n_levels: Any = None

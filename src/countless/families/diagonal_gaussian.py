@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +52,9 @@ class DiagonalGaussian(Family):
     >>> round(float(family.log_predictive([[0.0]])[0]), 6)
     -0.798156
     """
+
+    learnable: ClassVar = ("mean_strength", "scale", "dof")
+    statistics_stay: ClassVar = True
 
     mean: ArrayLike | None = None
     mean_strength: ArrayLike | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,9 @@ class Exponential(Family):
     >>> round(float(family.log_predictive([[1.0]])[0]), 6)  # log of 1 / (1 + x)^2
     -1.386294
     """
+
+    learnable: ClassVar = ("shape", "rate")
+    statistics_stay: ClassVar = True
 
     shape: ArrayLike | None = None
     rate: ArrayLike | None = None

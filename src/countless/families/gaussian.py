@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,6 +92,9 @@ class Gaussian(Family):
     -0.798156
     """
 
+    learnable: ClassVar = ("mean_strength", "scale", "dof")
+    statistics_stay: ClassVar = True
+
     mean: ArrayLike | None = None
     mean_strength: float | None = None
     scale: ArrayLike | None = None
@@ -110,6 +113,9 @@ class Gaussian(Family):
             else covariance_matrix("scale", self.scale, d),
             dof=dof,
         )
+
+    def lower_bound(self, name: str) -> float:
+        return np.size(np.asarray(self.mean)) - 1.0 if name == "dof" else 0.0
 
     def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         mean, variance = column_moments(X)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +55,8 @@ class GaussianKnownCovariance(Family):
     >>> round(float(family.log_predictive([[0.0]])[0]), 6)  # log N(0; 0, 4)
     -1.612086
     """
+
+    learnable: ClassVar = ("covariance", "mean_covariance")
 
     covariance: ArrayLike | None = None
     mean: ArrayLike | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,9 @@ class Geometric(Family):
     >>> round(float(family.log_predictive([[1]])[0]), 6)  # log(1/6)
     -1.791759
     """
+
+    learnable: ClassVar = ("a", "b")
+    statistics_stay: ClassVar = True
 
     a: ArrayLike | None = None
     b: ArrayLike | None = None

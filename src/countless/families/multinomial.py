@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,6 +48,9 @@ class Multinomial(Family):
     >>> round(family.log_marginal([[1, 1]]), 6)  # log(1/3): totals 0, 1, 2 of bin 0 are alike
     -1.098612
     """
+
+    learnable: ClassVar = ("concentration",)
+    statistics_stay: ClassVar = True
 
     concentration: ArrayLike | None = None
     trials: int = 15

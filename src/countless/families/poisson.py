@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +42,9 @@ class Poisson(Family):
     >>> round(float(family.log_predictive([[2]])[0]), 6)  # log(1/8): geometric with success 1/2
     -2.079442
     """
+
+    learnable: ClassVar = ("shape", "rate")
+    statistics_stay: ClassVar = True
 
     shape: ArrayLike | None = None
     rate: ArrayLike | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +51,9 @@ class SphericalGaussian(Family):
     >>> round(float(family.log_predictive([[0.0, 0.0]])[0]), 6)  # log N(0; 0, 4 I)
     -3.224171
     """
+
+    learnable: ClassVar = ("variance", "mean_variance")
+    statistics_stay: ClassVar = True
 
     variance: float | None = None
     mean: ArrayLike | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeVar
+from dataclasses import fields, replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,24 @@ class Inference(ABC):
     @abstractmethod
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
         """Find the posterior of a problem."""
+
+    def pilot(self, labels: Any = None) -> Self:
+        """The same engine for one of many trial runs: shorter, and from ``labels`` where it can begin somewhere."""
+        return self._with(start=labels) if labels is not None and "start" in self._settings() else self
+
+    def with_moves(self, *moves: Any) -> Self:
+        """The same engine with further moves in each sweep, where it is made of moves."""
+        if "extra_moves" not in self._settings():
+            able = [cls.__name__ for cls in ENGINES.values() if "extra_moves" in cls._settings()]
+            raise ValueError(f"inference: {type(self).__name__} draws no hyperparameters; choose {' or '.join(able)}")
+        return self._with(extra_moves=(*getattr(self, "extra_moves", ()), *moves))
+
+    @classmethod
+    def _settings(cls) -> list[str]:
+        return [field.name for field in fields(cls)]  # type: ignore[arg-type]
+
+    def _with(self, **changes: Any) -> Self:
+        return replace(self, **changes)  # type: ignore[type-var]
 
 
 def register(name: str) -> Any:

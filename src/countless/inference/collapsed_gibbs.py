@@ -41,6 +41,8 @@ class CollapsedGibbs(Sampler):
         ``"greedy"``, ``"prior"``, ``"singletons"``, or the labels of the rows.
     n_threads : int, optional
         Threads for the chains; default, one per core. The draws do not depend on it.
+    extra_moves : tuple of moves
+        Done after the others in each sweep. All chains share them, so they must not keep anything.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class CollapsedGibbs(Sampler):
     split_merge: bool | int = True
     start: Any = "dispersed"
     n_threads: int | None = None
+    extra_moves: tuple[Any, ...] = ()
 
     title: ClassVar[str] = "collapsed Gibbs"
 
@@ -67,4 +70,5 @@ class CollapsedGibbs(Sampler):
 
     def schedule(self) -> Schedule:
         """The moves of one sweep; each chain has its own."""
-        return Schedule([GibbsSweep(), *split_merge_moves(self.split_merge), ConcentrationUpdate()])
+        moves: list[Any] = [GibbsSweep(), *split_merge_moves(self.split_merge), ConcentrationUpdate()]
+        return Schedule([*moves, *self.extra_moves])

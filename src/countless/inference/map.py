@@ -8,7 +8,7 @@ clusters are dissolved and rebuilt, kept only if the log joint rises.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -68,6 +68,11 @@ class MAP(Inference):
         rounds = max(1, min(10, 100_000 // n_rows)) if self.perturbations is None else self.perturbations
         return restarts, rounds
 
+    def pilot(self, labels: Any = None) -> Self:
+        """One search with two perturbations, or two searches where no labels are given."""
+        start, restarts = (self.start, 2) if labels is None else (labels, 1)
+        return self._with(restarts=restarts, perturbations=2, start=start)
+
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
         """Search from every start and keep the best."""
 
@@ -100,6 +105,8 @@ class MAP(Inference):
             kind = RESTART_STARTS[number % len(RESTART_STARTS)]
         labels = start_labels(kind, number, problem, rng)
         state = State(problem, labels, problem.prior.initial().concentration)  # type: ignore[arg-type]
+        if not isinstance(kind, str):
+            to_mode(state, problem)
         objective = [state.log_joint(problem)]
         self._improve(rng, state, problem, objective)
         monitor.advance(f"{state.n_clusters} clusters")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from typing import Any, NamedTuple, TypeVar
@@ -51,7 +51,8 @@ class Draws(NamedTuple):
 
     ``labels`` has shape (chain, draw, row); the others (chain, draw). ``objective`` is what an optimiser raised,
     at each of its steps, empty for samplers. An engine that approximates the posterior by one mixture gives its
-    ``components``, and the labels that are most probable under it as ``mode``.
+    ``components``, and the labels that are most probable under it as ``mode``. Where hyperparameters of the
+    family were learned, ``log_factors`` has their log factors by name, each of shape (chain, draw).
 
     A sampler that keeps parameters gives them by name in the user's units: ``parameters[name]`` lists those of all
     clusters of the first draw, in the order of its labels, then those of the next draw, and so on through all
@@ -69,6 +70,7 @@ class Draws(NamedTuple):
     parameters: dict[str, NDArray[np.float64]] | None = None
     weights: NDArray[np.float64] | None = None
     truncation: Truncation | None = None
+    log_factors: Mapping[str, NDArray[np.float64]] | None = None
 
 
 class Monitor:

@@ -6,8 +6,8 @@ An engine is its settings and the moves of one sweep (``schedule``); everything 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -40,6 +40,11 @@ class Sampler(Inference):
     def schedule(self) -> Schedule:
         """The moves of one sweep; each chain has its own."""
 
+    def pilot(self, labels: Any = None) -> Self:
+        """At most 20 draws of each chain, after 30 sweeps, or 5 where labels are given."""
+        start, warmup = (self.start, 30) if labels is None else (labels, 5)
+        return self._with(draws=min(self.draws, 20), warmup=min(self.warmup, warmup), thin=1, start=start)
+
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
         """Run all chains."""
         return self._run(problem, rng, progress, self.schedule)
@@ -71,7 +76,7 @@ class Sampler(Inference):
         for sweep in range(-self.warmup, self.draws * self.thin):
             if monitor.stopping.is_set():
                 break
-            schedule.step(rng, state, problem)
+            problem = schedule.step(rng, state, problem)
             if sweep < 0:
                 schedule.adapt(state)
             elif (sweep + 1) % self.thin == 0:
@@ -92,6 +97,7 @@ class Trace:
         self._n_sticks = np.zeros(n_draws, dtype=np.int64)
         self._parameters: list[FloatArray] = []
         self._weights: list[FloatArray] = []
+        self._log_factors: list[Mapping[str, float]] = []
 
     def keep(self, state: State, problem: Problem) -> None:
         """Add what the state shows now."""
@@ -101,6 +107,7 @@ class Trace:
         self._n_clusters[self.done] = state.n_clusters
         self._log_joint[self.done] = state.log_joint(problem)
         self._concentration[self.done] = state.concentration
+        self._log_factors.append(problem.log_factors)
         if self._keep_parameters:
             self._parameters.append(state.chain.parameters[state.slots()])
         if state.weights is not None:
@@ -118,8 +125,11 @@ class Trace:
             "n_sticks": self._n_sticks,
         }
         lists = {"parameters": self._parameters, "weights": self._weights}
-        return {name: array[:n_draws] for name, array in columns.items()} | {
-            name: np.concatenate(arrays[:n_draws]) if arrays else None for name, arrays in lists.items()
+        drawn = self._log_factors[:n_draws]
+        return {
+            **{name: array[:n_draws] for name, array in columns.items()},
+            **{name: np.concatenate(arrays[:n_draws]) if arrays else None for name, arrays in lists.items()},
+            "log_factors": {name: np.array([each[name] for each in drawn]) for name in drawn[0]},
         }
 
 
@@ -144,6 +154,8 @@ def join_traces(traces: list[Trace], problem: Problem) -> Draws:
         parameters=None if parameters is None else problem.describe(parameters),
         weights=joined("weights"),
         truncation=_truncation(problem, n_sticks, concentration) if n_sticks.any() else None,
+        log_factors={name: np.stack([part["log_factors"][name] for part in parts]) for name in parts[0]["log_factors"]}
+        or None,
     )
 
 

@@ -14,11 +14,14 @@ REBUILD_EVERY = 100
 
 
 class Move(Protocol):
-    """One way to change a state in place; ``adapt``, where a move has it, is called in the warm-up only."""
+    """One way to change a state in place; ``adapt``, where a move has it, is called in the warm-up only.
+
+    A move that changes the family too returns the problem that the chain goes on with.
+    """
 
     name: str
 
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None: ...
+    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> Problem | None: ...
 
 
 class Schedule:
@@ -28,13 +31,14 @@ class Schedule:
         self.moves = list(moves)
         self._rounds = 0
 
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
-        """One round of all moves."""
+    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> Problem:
+        """One round of all moves; returns the problem to go on with."""
         for move in self.moves:
-            move.step(rng, state, problem)
+            problem = move.step(rng, state, problem) or problem
         self._rounds += 1
         if self._rounds % REBUILD_EVERY == 0:
             state.rebuild(problem)
+        return problem
 
     def adapt(self, state: State) -> None:
         """Let moves tune themselves to the state; for the warm-up."""

@@ -7,7 +7,8 @@ A label is a slot: a row of ``statistics`` and ``cache``. ``active[:n_clusters]`
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -57,6 +58,10 @@ class Problem:
     hyper: Any
     prior: Prior
     weights: FloatArray | None = None
+    # Where hyperparameters are learned: the family without that, their log factors, and the log density of these.
+    base: Family | None = None
+    log_factors: Mapping[str, float] = field(default_factory=dict)
+    log_hyperprior: float = 0.0
 
     @classmethod
     def of(cls, X: FloatArray, family: Family, prior: Prior, weights: FloatArray | None = None) -> Problem:
@@ -108,6 +113,30 @@ class Problem:
     def describe(self, parameters: FloatArray) -> dict[str, FloatArray]:
         """Parameters of clusters (clusters, P) as named arrays in the user's units."""
         return self.family.describe(parameters, self.shift, self.scale)
+
+    @property
+    def untuned(self) -> Family:
+        """The family as it was before its hyperparameters were learned."""
+        return self.family if self.base is None else self.base
+
+    def tuned(self, log_factors: Mapping[str, float], log_hyperprior: float = 0.0) -> Problem:
+        """The same rows with hyperparameters multiplied (``Family.with_tuned``), all others as they were at first.
+
+        ``log_hyperprior``, the log density of the log factors, becomes part of the log joint.
+        """
+        base = self.untuned
+        family = base.with_tuned(log_factors)
+        twin = replace(
+            self,
+            family=family,
+            hyper=family.prepare(),
+            base=base,
+            log_factors=dict(log_factors),
+            log_hyperprior=log_hyperprior,
+        )
+        if "rows" in vars(self):  # the copy in local units serves both
+            vars(twin)["rows"] = self.rows
+        return twin
 
     def some(self, which: IntArray | slice) -> Problem:
         """The same problem for some of the rows."""
@@ -200,12 +229,13 @@ class State:
     def log_joint(self, problem: Problem) -> float:
         """Log of p(rows, partition | concentration) in the units of the user's rows.
 
-        With a learned concentration its gamma density (of the logarithm) is part of it.
+        With a learned concentration its gamma density (of the logarithm) is part of it, and so is the density
+        of learned hyperparameters.
         """
         value = float(_log_joint(problem.hyper, self.table, self.chain, self.n_clusters))
         if problem.prior.is_learned:
             value += problem.prior.log_concentration_prior(self.concentration)
-        return value + problem.log_jacobian
+        return value + problem.log_hyperprior + problem.log_jacobian
 
     def partition(self) -> IntArray:
         """Labels renumbered by first appearance."""

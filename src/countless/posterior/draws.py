@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validate import choose
+from ..families import Family
 from ..inference import Components, Draws, Truncation
 from . import partitions
 
@@ -46,6 +48,10 @@ class Posterior:
         Weights of the same clusters, from engines that draw them.
     truncation : Truncation or None
         Number of sticks of each draw and bound on what truncation costs, for ``BlockedGibbs``.
+    log_factors : dict of arrays (chain, draw)
+        Where hyperparameters of the family were learned: the logs of what each was multiplied by.
+    hyperparameters : dict of arrays (chain, draw)
+        Their sizes, as in ``Family.tunable``.
 
     Examples
     --------
@@ -66,11 +72,24 @@ class Posterior:
     parameters: dict[str, FloatArray] | None = None
     weights: FloatArray | None = None
     truncation: Truncation | None = None
+    log_factors: Mapping[str, FloatArray] = field(default_factory=dict)
+    hyperparameters: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, draws: Draws) -> Posterior:
-        """Wrap what an engine returned."""
-        return cls(**draws._asdict())
+    def of(cls, draws: Draws, family: Family | None = None) -> Posterior:
+        """Wrap what an engine returned; ``family`` is that of the fit, in the user's units, before any tuning."""
+        log_factors = draws.log_factors or {}
+        sizes = {} if family is None else family.tunable()
+        values = {
+            name: family.lower_bound(name) + (sizes[name] - family.lower_bound(name)) * np.exp(logs)
+            for name, logs in log_factors.items()
+            if family is not None
+        }
+        return cls(**draws._replace(log_factors=log_factors)._asdict(), hyperparameters=values)
+
+    def typical_factors(self) -> dict[str, float]:
+        """Posterior means of the log factors of learned hyperparameters; empty where none were."""
+        return {name: float(np.mean(logs)) for name, logs in self.log_factors.items()}
 
     @property
     def n_draws(self) -> int:
@@ -80,9 +99,11 @@ class Posterior:
     def flat_labels(self, at_most: int | None = None) -> NDArray[Any]:
         """Labels as (draw, row) over all chains, thinned evenly to ``at_most`` draws."""
         flat = self.labels.reshape(self.n_draws, -1)
-        if at_most is None or len(flat) <= at_most:
-            return flat
-        return flat[np.linspace(0, len(flat) - 1, at_most).astype(np.int64)]
+        return flat if at_most is None or len(flat) <= at_most else flat[self.spaced(at_most)]
+
+    def spaced(self, at_most: int) -> IntArray:
+        """Numbers of at most so many draws, evenly spaced over all chains."""
+        return np.linspace(0, self.n_draws - 1, min(self.n_draws, at_most)).astype(np.int64)
 
     def parameters_of(self, chain: int, draw: int) -> dict[str, FloatArray]:
         """Parameters of the clusters of one draw, in the order of its labels, with their ``weights`` if there are any.

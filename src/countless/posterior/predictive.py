@@ -6,6 +6,8 @@ that the prior gives to row N + 1.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from .._jit import kernel
 from ..families import Family, localise, verbs
 from ..families.base import require_squares
 from ..priors import Prior
+from .draws import Posterior
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -37,6 +40,29 @@ class Predictor:
         self._log_volume = 0.0 if units is None else float(np.log(units[1]).sum())
         self._prior = prior
         self._hyper = self._family.prepare()
+
+    def tuned(self, log_factors: Mapping[str, float]) -> Predictor:
+        """The same clusters with hyperparameters multiplied, see ``Family.with_tuned``."""
+        twin = copy.copy(self)
+        twin._family = self._family.with_tuned(log_factors)
+        twin._hyper = twin._family.prepare()
+        return twin
+
+    def log_density(self, X_new: FloatArray, posterior: Posterior, at_most: int) -> FloatArray:
+        """Log predictive density of new rows, averaged over at most so many draws of a posterior.
+
+        The predictor's family is the one that log factors of learned hyperparameters are relative to.
+        """
+        labels = posterior.labels.reshape(posterior.n_draws, -1)
+        concentrations = posterior.concentration.reshape(-1)
+        factors = {name: logs.reshape(-1) for name, logs in posterior.log_factors.items()}
+        picked = posterior.spaced(at_most)
+        total = np.full(len(X_new), -np.inf)
+        for draw in picked:
+            predictor = self.tuned({name: float(logs[draw]) for name, logs in factors.items()}) if factors else self
+            scores = predictor.log_weighted(X_new, labels[draw], float(concentrations[draw]))
+            total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
+        return total - np.log(len(picked))
 
     def local(self, X_new: FloatArray) -> FloatArray:
         """New rows in the units of the arithmetic."""
