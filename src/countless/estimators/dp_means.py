@@ -84,7 +84,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     Passes over the rows with the centres held get stuck early and depend on the order of the rows. Here single rows
     are exchanged (counting what a move does to both means), pairs of clusters are joined and clusters are halved
     until none of these lowers J. With ``splits`` the best number of clusters for a penalty grows with the number of
-    rows: halving a Gaussian cluster of n rows and variance s² saves about 0.64 n s².
+    rows: halving a Gaussian cluster of n rows and variance s² saves about 0.64 n s². A penalty that is meant as a
+    squared radius gives very many clusters on a large table, slowly; ``splits=False`` is for that.
 
     With ``n_clusters`` the penalty is the middle, on a logarithmic scale, of those between what the best halves save
     and what the cheapest join costs. The bisection of Raykov et al. (app. D) can jump over a number for ever; here the
