@@ -140,3 +140,29 @@ def whole_number(name: str, value: Any, minimum: int) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
         raise ValueError(f"{name} must be a whole number of at least {minimum}, got {value!r}")
     return int(value)
+
+
+def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """How often each row counts: None, or one number of at least zero per row."""
+    if weights is None:
+        return None
+    array = np.asarray(weights, dtype=np.float64)
+    array = np.full(n_rows, float(array)) if array.ndim == 0 else np.array(array)
+    if array.shape != (n_rows,):
+        raise ValueError(f"sample_weight must hold one weight per row, {n_rows}, got shape {array.shape}")
+    if not np.isfinite(array).all() or (array < 0.0).any() or not array.any():
+        raise ValueError("sample_weight must hold finite numbers of at least 0, not all of them 0")
+    return array
+
+
+def counted(rows: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Rows repeated by their weights, so that what is computed from rows alone heeds the weights.
+
+    Whole numbers repeat exactly; others are rounded so that there are about as many rows as before.
+    """
+    if weights is None:
+        return rows
+    whole = np.all(weights == np.floor(weights)) and weights.sum() <= 10 * len(rows)
+    share = weights if whole else weights * (max(len(rows), 1000) / weights.sum())
+    edges = np.floor(np.cumsum(share) + 0.5).astype(np.int64)
+    return np.repeat(rows, np.diff(edges, prepend=0), axis=0)

@@ -175,20 +175,21 @@ def _model(
             chosen_prior = chosen_prior.with_concentration(concentration)
         except ValueError as error:
             raise ValueError(f"--concentration: {error}") from None
-    engine = _engine(inference, table.shape, {key: value for key, value in sampling.items() if value is not None})
+    settings = {key: value for key, value in sampling.items() if value is not None}
+    engine = _engine(inference, table.shape, chosen_prior.has_sticks, settings)
     rows = table.to_numpy()
     chosen_family.check(rows)
     chosen_family.resolve(rows)
     return DPMixture(family=chosen_family, prior=chosen_prior, inference=engine, random_state=seed)
 
 
-def _engine(name: str, shape: tuple[int, ...], settings: dict[str, int]) -> Any:
+def _engine(name: str, shape: tuple[int, int], sticks: bool, settings: dict[str, int]) -> Any:
     """The engine with the settings that were given; ``auto`` samples where settings of a sampler were."""
     from .inference import resolve_inference
 
     if name == "auto" and settings:
         name = "gibbs"
-    engine: Any = _from_name("--inference", lambda text: resolve_inference(text, *shape), name)
+    engine: Any = _from_name("--inference", lambda text: resolve_inference(text, *shape, sticks), name)
     known = {field.name for field in dataclasses.fields(engine)}
     for setting in settings:
         if setting not in known:

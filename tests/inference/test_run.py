@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import countless as cl
-from countless.inference import MAP, CollapsedGibbs, Problem, resolve_inference, run
+from countless.inference import MAP, CollapsedGibbs, Problem, Variational, resolve_inference, run
 from countless.inference.starts import DISPERSED, STARTS, start_labels
 from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 
@@ -190,7 +190,11 @@ def test_engines_by_name():
     assert resolve_inference("gibbs", 10, 2) == CollapsedGibbs()
     assert resolve_inference("map", 10, 2) == MAP()
     assert resolve_inference("auto", 100, 2) == CollapsedGibbs()
-    assert resolve_inference("auto", 10**7, 10) == MAP()
+    assert resolve_inference("auto", 10**7, 10) == Variational()
+    assert resolve_inference("auto", 10**7, 10, sticks=False) == MAP()
+    assert resolve_inference("auto", 100, 2, weighted=True) == Variational()
+    with pytest.raises(ValueError, match=r"sample_weight: MAP counts every row once; choose inference='variational'"):
+        resolve_inference("map", 100, 2, weighted=True)
     own = CollapsedGibbs(draws=3)
     assert resolve_inference(own, 10**7, 10) is own
     with pytest.raises(ValueError, match=r"inference: 'nuts' is not known; choose one of .*'gibbs'.*'map'"):

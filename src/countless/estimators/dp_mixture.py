@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._random import as_generator
-from .._validate import as_rows, whole_number
+from .._validate import as_rows, as_weights, counted, whole_number
 from ..families import Family, resolve_family
 from ..inference import Inference, Problem, resolve_inference
-from ..posterior import Posterior, Predictor
+from ..posterior import ByPartition, ClosedForm, Posterior
 from ..priors import Prior, resolve_prior
 from ..tuning import Tuning, resolve_tuning
 
@@ -39,9 +39,9 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         How rows fall into groups: ``"crp"`` (default), ``"pitman-yor"``, ``"finite-dirichlet"``,
         ``"mixture-of-finite"``, or an object of ``countless.priors``.
     inference : str or inference object
-        How the posterior is found: ``"auto"`` (default: sampling, or MAP for large problems), ``"gibbs"``,
+        How the posterior is found: ``"auto"`` (default: sampling, or variational for large problems), ``"gibbs"``,
         ``"uncollapsed"``, ``"blocked"`` and ``"single-site"`` (samplers that draw cluster parameters as well),
-        ``"map"``, or an object of ``countless.inference``.
+        ``"variational"``, ``"map"``, or an object of ``countless.inference``.
     random_state : None, int, Generator or RandomState
         Seed. The same seed gives the same draws whatever the number of threads.
     progress : bool, optional
@@ -95,20 +95,30 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         self.progress = progress
         self.tune = tune
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Infer the clustering of the rows of ``X``; ``y`` is ignored.
 
         A fit that is interrupted (Ctrl-C) keeps the draws made so far, with a warning.
+
+        Parameters
+        ----------
+        X : array
+            Rows.
+        sample_weight : array, optional
+            How often each row counts; for engines that can, ``inference="variational"``.
         """
-        family = resolve_family(self.family)
-        prior = resolve_prior(self.prior)
         rng = as_generator(self.random_state)
         rows = self._rows(X, reset=True)
+        weights = as_weights(sample_weight, len(rows))
+        family = resolve_family(self.family)
+        prior = resolve_prior(self.prior)
         family.check(rows)
-        self._untuned_family = family.resolve(rows)
+        untuned = family.resolve(counted(rows, weights))
         self.prior_ = prior.resolve(len(rows))
-        self.inference_ = resolve_inference(self.inference, *rows.shape)
-        problem = Problem.of(rows, self._untuned_family, self.prior_)
+        self.inference_ = resolve_inference(
+            self.inference, len(rows), rows.shape[1], self.prior_.has_sticks, weights is not None
+        )
+        problem = Problem.of(rows, untuned, self.prior_, weights)
         draws = resolve_tuning(self.tune).run(problem, self.inference_, rng, self.progress)
         if draws.interrupted:
             warnings.warn(
@@ -116,13 +126,26 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
                 "are kept",
                 stacklevel=2,
             )
-        # A copy: what the user does to X after the fit must not reach the predictions.
-        self._fit_rows = rows.copy()
-        self.posterior_ = Posterior.of(draws, self._untuned_family)
-        self.family_ = self._untuned_family.with_tuned(self.posterior_.typical_factors())
-        self.labels_ = self.posterior_.consensus()
+        self.posterior_ = Posterior.of(draws, untuned)
+        factors = self.posterior_.typical_factors()
+        self.family_ = untuned.with_tuned(factors)
+        self.labels_ = self.posterior_.consensus() if draws.mode is None else draws.mode
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.concentration_ = float(np.mean(draws.concentration))
+        if draws.components is None:
+            # A copy: what the user does to X after the fit must not reach the predictions.
+            self._mixture: ByPartition | ClosedForm = ByPartition(
+                rows.copy(),
+                untuned,
+                self.family_,
+                self.prior_,
+                self.posterior_,
+                self.labels_,
+                self.concentration_,
+                PREDICTIVE_DRAWS,
+            )
+        else:
+            self._mixture = ClosedForm.of(problem.tuned(factors), draws.components, self.n_clusters_)
         return self
 
     def predict(self, X: ArrayLike, new_clusters: bool = False) -> IntArray:
@@ -137,7 +160,7 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
             2016, section 3.2).
         """
         rows = self._new_rows(X)
-        scores = self._predictor().log_weighted(rows, self.labels_, self.concentration_)
+        scores = self._mixture.log_weighted(rows)
         if not new_clusters:
             return np.argmax(scores[:, :-1], axis=1)
         best = np.argmax(scores, axis=1)
@@ -146,14 +169,13 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each consensus cluster, one column each; the last column is for a new cluster."""
         rows = self._new_rows(X)
-        scores = self._predictor().log_weighted(rows, self.labels_, self.concentration_)
+        scores = self._mixture.log_weighted(rows)
         return np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
         """Log of the predictive density of each row, averaged over draws of the posterior."""
         rows = self._new_rows(X)
-        predictor = Predictor(self._fit_rows, self._untuned_family, self.prior_)
-        return predictor.log_density(rows, self.posterior_, PREDICTIVE_DRAWS)
+        return self._mixture.log_density(rows)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Mean log predictive density of the rows; ``y`` is ignored."""
@@ -170,18 +192,7 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         n_samples = whole_number("n_samples", n_samples, 1)
-        rng = as_generator(self.random_state)
-        predictor = self._predictor()
-        weights = np.exp(predictor.log_weights(self.labels_, self.concentration_))
-        chosen = np.sort(rng.choice(len(weights), size=n_samples, p=weights / weights.sum()))
-        parts = [
-            predictor.sample_cluster(self.labels_, int(k), int(count), rng)
-            for k, count in zip(*np.unique(chosen, return_counts=True), strict=True)
-        ]
-        return np.concatenate(parts), np.where(chosen == self.n_clusters_, -1, chosen)
-
-    def _predictor(self) -> Predictor:
-        return Predictor(self._fit_rows, self.family_, self.prior_)
+        return self._mixture.sample(n_samples, as_generator(self.random_state))
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)

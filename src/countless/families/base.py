@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -166,7 +166,7 @@ class Family(ABC):
             np.zeros((n_clusters, layout.cache)),
             self.scratch(),
         )
-        _refresh_all(self.prepare(), *clusters)
+        refresh_all(self.prepare(), *clusters)
         return clusters
 
     def scratch(self) -> FloatArray:
@@ -343,16 +343,22 @@ def per_column(name: str, value: Any, n_columns: int, positive: bool = True) -> 
     return np.array(np.broadcast_to(array, (n_columns,)))
 
 
+def blocks(X: FloatArray, size: int = 65_536) -> Iterator[FloatArray]:
+    """The rows in parts, so that what is computed from them needs little memory."""
+    for start in range(0, len(X), size):
+        yield X[start : start + size]
+
+
 def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and variance of each column; a constant column, or a single row, has variance one."""
     if len(X) == 0:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
     require_squares(X, X)
     # About the first row: the mean of a constant column is then exact, however many rows there are.
-    gap = X - X[0]
-    shift = gap.mean(axis=0)
+    shift = sum(((block - X[0]).sum(axis=0) for block in blocks(X)), start=np.zeros(X.shape[1])) / len(X)
     mean = X[0] + shift
-    variance = ((gap - shift) ** 2).mean(axis=0)
+    squares = sum((((block - X[0] - shift) ** 2).sum(axis=0) for block in blocks(X)), start=np.zeros(X.shape[1]))
+    variance = squares / len(X)
     # Rounding leaves a constant column of large numbers with a tiny variance.
     resolution = (np.abs(X).max(axis=0) * 1e-15) ** 2
     variance[variance <= resolution] = 1.0
@@ -376,13 +382,13 @@ def require_counts(X: FloatArray, family: str) -> None:
 
 def require_squares(local: FloatArray, X: FloatArray) -> None:
     """Raise unless the squares of all cells of ``local``, which are those of ``X`` in other units, are finite."""
-    if np.any(np.abs(local) > LARGEST):
+    if len(local) and max(local.max(), -local.min()) > LARGEST:
         i, j = np.argwhere(np.abs(local) > LARGEST)[0]
         raise ValueError(f"X: column {j} holds {X[i, j]:g}, too large to be squared; use other units for it")
 
 
 @kernel
-def _refresh_all(family, statistics, cache, work):
+def refresh_all(family, statistics, cache, work):
     for k in range(statistics.shape[0]):
         verbs.refresh(family, statistics, cache, k, work)
 

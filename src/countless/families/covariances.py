@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import FloatArray, as_numbers, column_moments, per_column
+from .base import FloatArray, as_numbers, blocks, column_moments, per_column
 
 
 def default_covariance(X: FloatArray) -> FloatArray:
@@ -16,7 +16,9 @@ def default_covariance(X: FloatArray) -> FloatArray:
     if n < 2:
         return np.diag(variance)
     root = np.sqrt(variance)
-    correlation = np.atleast_2d(np.cov((X - X.mean(axis=0)) / root, rowvar=False, bias=True))
+    mean = X.mean(axis=0)
+    standard = ((block - mean) / root for block in blocks(X))
+    correlation = sum((part.T @ part for part in standard), start=np.zeros((d, d))) / n
     shrinkage = (d + 1) / (n + d + 1)
     mixed = (1 - shrinkage) * correlation
     np.fill_diagonal(mixed, 1.0)

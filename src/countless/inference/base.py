@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields, replace
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ ENGINES: dict[str, type[Inference]] = {}
 
 class Inference(ABC):
     """Base of all engines; subclasses are frozen dataclasses with their settings as fields."""
+
+    # Whether rows may count more or less than once.
+    weighs_rows: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
@@ -58,11 +61,20 @@ def register(name: str) -> Any:
 SAMPLING_LIMIT = 2_000_000
 
 
-def resolve_inference(inference: str | Inference, n_rows: int, n_columns: int) -> Inference:
-    """Engine object for a short string; ``"auto"`` picks by the size of the problem."""
-    if isinstance(inference, Inference):
-        return inference
+def resolve_inference(
+    inference: str | Inference, n_rows: int, n_columns: int, sticks: bool = True, weighted: bool = False
+) -> Inference:
+    """Engine object for a short string; ``"auto"`` picks by the size of the problem.
+
+    Sampling where it takes minutes at most; beyond, variational, or MAP for a prior without ``sticks``. Rows that are
+    ``weighted`` need an engine that can weigh them.
+    """
     if isinstance(inference, str) and inference == "auto":
-        cost = n_rows * max(n_columns, 4) ** 1.5
-        inference = "gibbs" if cost <= SAMPLING_LIMIT else "map"
-    return choose("inference", inference, ENGINES, "'auto' or a countless.inference object")()
+        small = n_rows * max(n_columns, 4) ** 1.5 <= SAMPLING_LIMIT and not weighted
+        inference = "gibbs" if small else "variational" if sticks else "map"
+    if not isinstance(inference, Inference):
+        inference = choose("inference", inference, ENGINES, "'auto' or a countless.inference object")()
+    if weighted and not inference.weighs_rows:
+        able = " or ".join(sorted(repr(name) for name, cls in ENGINES.items() if cls.weighs_rows))
+        raise ValueError(f"sample_weight: {type(inference).__name__} counts every row once; choose inference={able}")
+    return inference

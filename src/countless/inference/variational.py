@@ -7,6 +7,7 @@ take over: they climb on, and births and merges go on until none raises the boun
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class Variational(Inference):
     draws: int | None = None
     n_threads: int | None = None
 
-    weighs_rows = True
+    weighs_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, minimum in (("truncation", 1), ("restarts", 1), ("max_passes", 1), ("start_rows", 1), ("draws", 1)):
@@ -110,10 +111,15 @@ class Variational(Inference):
             raise KeyboardInterrupt("stopped before the first search was over")
         ascent = max(done, key=lambda search: search.bound)
         with Passes(problem, self.n_threads) as passes:
+            scale = passes.total_weight / ascent.sums[:, 0].sum()
             if not everything and not interrupted:
-                scale = passes.total_weight / ascent.sums[:, 0].sum()
                 field = MeanField.of(problem, law, ascent.sums * scale, ascent.field.sticks.blend)
-                ascent = self._finish(passes, self._improve(passes, field, third, None))
+
+                def all_rows(number: int, stream: np.random.Generator, monitor: Monitor) -> Ascent:
+                    monitor.status = f"{field.n_components} components"
+                    return self._finish(passes, self._improve(passes, field, stream, monitor))
+
+                (ascent,), interrupted = run_jobs(all_rows, 1, 1, third, 1, progress, "variational, all rows")
             return self._draws(passes, ascent, third, interrupted)
 
     def _search(
@@ -129,11 +135,11 @@ class Variational(Inference):
         monitor.advance(f"{ascent.field.n_components} components")
         return ascent
 
-    def _improve(self, passes: Passes, field: MeanField, rng: np.random.Generator, monitor: Monitor | None) -> Ascent:
+    def _improve(self, passes: Passes, field: MeanField, rng: np.random.Generator, monitor: Monitor) -> Ascent:
         """Climb, merge and rebuild until several rounds of all three have not raised the bound."""
         ascent = climb(passes, field, ROUGH, self.max_passes)
         in_vain, patience = 0, _effort(passes.problem.n_rows)[1]
-        while self.rearrange and in_vain < patience and not (monitor is not None and monitor.stopping.is_set()):
+        while self.rearrange and in_vain < patience and not monitor.stopping.is_set():
             before = ascent.bound
             ascent = merge(passes, ascent, ROUGH)
             ascent = rebuild(passes, ascent, rng, ROUGH)
@@ -165,7 +171,11 @@ class Variational(Inference):
             n_clusters[draw] = drawn.max() + 1
             evidences = expectations(problem, passes.sums_of(drawn, int(n_clusters[draw])))[1]
             log_joint[draw] = evidences.sum() + prior.log_prob_sizes(np.bincount(drawn))
-        log_joint += problem.log_jacobian + problem.prior.log_concentration_prior(concentration)
+        log_joint += problem.log_hyperprior + problem.log_jacobian
+        log_joint += problem.prior.log_concentration_prior(concentration)
+        if problem.weights is not None:
+            # A partition of rows that count in fractions has no probability of its own.
+            log_joint[:] = ascent.bound + problem.log_jacobian
         return Draws(
             labels[None],
             n_clusters[None],

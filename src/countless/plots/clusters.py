@@ -13,7 +13,6 @@ from matplotlib.patches import Ellipse
 from numpy.typing import ArrayLike, NDArray
 
 from .._validate import as_rows
-from ..posterior import Predictor
 from ._style import INK, MOST_POINTS, PALE, axes, colour, column_names, count, marker, quiet, thinned
 
 FloatArray = NDArray[np.float64]
@@ -105,7 +104,7 @@ def _density(ax: Axes, model: Any, rows: FloatArray, labels: NDArray[Any], name:
     bins = _bins(rows[:, 0], whole)
     heights, *_ = ax.hist(rows[:, 0], bins=bins, density=True, color=PALE, label="data", zorder=1)
     density = np.exp(model.score_samples(_like_fitted(model, grid)))
-    parts = np.exp(Predictor(rows, model.family_, model.prior_).log_weighted(grid, labels, model.concentration_))
+    parts = np.exp(model._mixture.log_weighted(grid))
     style: Any = {"drawstyle": "steps-mid"} if whole else {}
     for k in range(parts.shape[1] - 1):
         ax.fill_between(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .closed_form import ClosedForm
 from .draws import Posterior
-from .predictive import Predictor
+from .predictive import ByPartition, Predictor
 
-__all__ = ["Posterior", "Predictor"]
+__all__ = ["ByPartition", "ClosedForm", "Posterior", "Predictor"]

@@ -7,14 +7,15 @@ statistics, and for all components not seen yet, the prior predictive (Blei & Jo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .._jit import kernel
 from ..families import Family, verbs
-from ..families.base import require_squares
+from ..families.base import Cluster, refresh_all, require_squares
 from ..inference import Components, Problem
 from ..inference.state import FloatArray, IntArray
+from .predictive import score
 
 # Rows that are scored at a time.
 BLOCK = 4096
@@ -74,11 +75,11 @@ class ClosedForm:
             rows[i] = self.family.draw_rows(parameters[k], 1, rng)[0]
         return rows * self.scale + self.shift, np.where(chosen < self.n_clusters, chosen, -1)
 
-    def _clusters(self):
+    def _clusters(self) -> tuple[Any, Cluster]:
         clusters = self.family.allocate(len(self.components.statistics) + 1)
         clusters.statistics[:-1] = self.components.statistics
         hyper = self.family.prepare()
-        _refresh(hyper, *clusters)
+        refresh_all(hyper, *clusters)
         return hyper, clusters
 
     def _scores(self, X_new: FloatArray) -> FloatArray:
@@ -87,18 +88,5 @@ class ClosedForm:
         require_squares(local, X_new)
         hyper, clusters = self._clusters()
         out = np.empty((len(local), len(clusters.statistics)))
-        _score(hyper, *clusters, local, out)
+        score(hyper, *clusters, local, out)
         return out + self.components.log_weights - np.log(self.scale).sum()
-
-
-@kernel
-def _refresh(family, statistics, cache, work):
-    for k in range(statistics.shape[0]):
-        verbs.refresh(family, statistics, cache, k, work)
-
-
-@kernel
-def _score(family, statistics, cache, work, rows, out):
-    for i in range(rows.shape[0]):
-        for k in range(statistics.shape[0]):
-            out[i, k] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)

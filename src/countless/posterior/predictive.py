@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class Predictor:
         clusters = self._family.allocate(n_clusters + 1)
         _fill(self._hyper, *clusters, self._rows, labels)
         out = np.empty((len(X_new), n_clusters + 1))
-        _score(self._hyper, *clusters, self.local(X_new), out)
+        score(self._hyper, *clusters, self.local(X_new), out)
         return out + self.log_weights(labels, concentration) - self._log_volume
 
     def log_weights(self, labels: IntArray, concentration: float) -> FloatArray:
@@ -105,6 +106,55 @@ class Predictor:
         return rows if self._units is None else rows * self._units[1] + self._units[0]
 
 
+@dataclass(frozen=True)
+class ByPartition:
+    """What draws of the partition of some rows predict for new ones.
+
+    Attributes
+    ----------
+    rows : array
+        The rows that were clustered.
+    untuned, family : Family
+        Resolved; before and after its hyperparameters were learned.
+    prior : Prior
+    posterior : Posterior
+    labels : array of int
+        The clustering that clusters are named by.
+    concentration : float
+        Used with ``labels``.
+    at_most : int
+        Draws that a density is averaged over.
+    """
+
+    rows: FloatArray
+    untuned: Family
+    family: Family
+    prior: Prior
+    posterior: Posterior
+    labels: IntArray
+    concentration: float
+    at_most: int
+
+    def log_weighted(self, X_new: FloatArray) -> FloatArray:
+        """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
+        return Predictor(self.rows, self.family, self.prior).log_weighted(X_new, self.labels, self.concentration)
+
+    def log_density(self, X_new: FloatArray) -> FloatArray:
+        """Log predictive density of each row, averaged over draws."""
+        return Predictor(self.rows, self.untuned, self.prior).log_density(X_new, self.posterior, self.at_most)
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        """``n`` rows, sorted by cluster, and their clusters; -1 is a new one."""
+        predictor = Predictor(self.rows, self.family, self.prior)
+        weights = np.exp(predictor.log_weights(self.labels, self.concentration))
+        chosen = np.sort(rng.choice(len(weights), size=n, p=weights / weights.sum()))
+        parts = [
+            predictor.sample_cluster(self.labels, int(k), int(count), rng)
+            for k, count in zip(*np.unique(chosen, return_counts=True), strict=True)
+        ]
+        return np.concatenate(parts), np.where(chosen == len(weights) - 1, -1, chosen)
+
+
 @kernel
 def _fill(family, statistics, cache, work, rows, labels):
     for i in range(rows.shape[0]):
@@ -116,7 +166,7 @@ def _fill(family, statistics, cache, work, rows, labels):
 
 
 @kernel
-def _score(family, statistics, cache, work, rows, out):
+def score(family, statistics, cache, work, rows, out):
     for i in range(rows.shape[0]):
         for k in range(statistics.shape[0]):
             out[i, k] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)

@@ -82,6 +82,11 @@ class Prior(ABC):
         """Largest number of clusters that can occur among n_rows rows."""
         return n_rows
 
+    @property
+    def has_sticks(self) -> bool:
+        """Whether the prior has a stick-breaking form."""
+        return type(self).stick_shapes is not Prior.stick_shapes
+
     def stick_shapes(self, n_sticks: int) -> tuple[FloatArray, FloatArray]:
         """The two parameters of the beta law of each stick, for engines that keep explicit weights.
 
