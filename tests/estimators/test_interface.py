@@ -175,7 +175,7 @@ def test_the_learned_names_are_objects_with_everything_set():
     assert fitted.inference_ is GIBBS
 
 
-@pytest.mark.parametrize(("limit", "engine"), [(10**9, cl.inference.CollapsedGibbs), (1, cl.inference.MAP)])
+@pytest.mark.parametrize(("limit", "engine"), [(10**9, cl.inference.CollapsedGibbs), (1, cl.inference.Variational)])
 def test_auto_picks_by_the_size_of_the_problem(monkeypatch, limit, engine):
     monkeypatch.setattr(base, "SAMPLING_LIMIT", limit)
     assert type(model(inference="auto").fit(X[:6]).inference_) is engine
