@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import countless as cl
-from countless.inference import MAP, CollapsedGibbs
+from countless.inference import ENGINES, MAP, CollapsedGibbs
 from countless.tuning import TUNINGS, CrossValidation, EmpiricalBayes, Greedy, Sample
 from estimators.cases import FAMILY_NAMES, GIBBS, PRIORS, SEARCH, alternating, two_groups
 
+QUICK = {"chains": 2, "draws": 15, "warmup": 10, "restarts": 1, "n_threads": 1}
 SHORT = CollapsedGibbs(chains=2, draws=15, warmup=10, n_threads=1)
 
 
 def _fit(name, tune, inference=SHORT, prior="crp", seed=0):
-    return cl.DPMixture(name, prior, inference, tune, random_state=seed).fit(two_groups(name))
+    return cl.DPMixture(name, prior, inference, tune=tune, random_state=seed).fit(two_groups(name))
 
 
 @pytest.mark.parametrize("name", FAMILY_NAMES)
@@ -65,6 +68,21 @@ def test_groups_far_apart_are_never_mixed_and_seeds_repeat(tune, engine):
     assert first.family_ == second.family_
     np.testing.assert_array_equal(first.posterior_.labels, second.posterior_.labels)
     assert cl.metrics.purity(first.predict(two_groups("gaussian")), alternating()) == 1.0
+
+
+ALL_ENGINES = {
+    name: replace(engine(), **{k: v for k, v in QUICK.items() if k in {field.name for field in fields(engine)}})
+    for name, engine in ENGINES.items()
+}
+
+
+@pytest.mark.parametrize("name", ALL_ENGINES)
+def test_every_engine_can_be_tuned(name):
+    model = _fit("poisson", EmpiricalBayes(rounds=3), ALL_ENGINES[name])
+    assert set(model.posterior_.hyperparameters) == {"shape", "rate"}
+    assert model.family_ != cl.families.Poisson().resolve(two_groups("poisson"))
+    assert cl.metrics.purity(model.labels_, alternating()) == 1.0
+    assert np.isfinite(model.score(two_groups("poisson")))
 
 
 def test_draws_do_not_depend_on_threads():

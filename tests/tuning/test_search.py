@@ -61,7 +61,7 @@ def test_empirical_bayes_of_a_sampler_ends_where_the_mean_evidence_is_largest():
     """The last draws are a sample for the M-step: it would move the factors by little more than their noise."""
     X = two_groups("poisson", 15)
     engine = CollapsedGibbs(chains=2, draws=100, warmup=20, n_threads=1)
-    model = cl.DPMixture("poisson", CRP(1.0), engine, EmpiricalBayes(spread=2.0), random_state=0).fit(X)
+    model = cl.DPMixture("poisson", CRP(1.0), engine, tune=EmpiricalBayes(spread=2.0), random_state=0).fit(X)
     assert len(np.unique(model.posterior_.log_factors["rate"])) == 1
     family = FAMILIES["poisson"]().resolve(X)
     evidence = Evidence(Problem.of(X, family, CRP(1.0)), model.posterior_.flat_labels(40))
