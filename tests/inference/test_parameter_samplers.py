@@ -194,6 +194,19 @@ def test_a_bad_start_costs_sticks_in_the_warm_up_only():
     assert len(state.weights) < 61
 
 
+def test_chains_on_sticks_begin_near_the_posterior(monkeypatch):
+    """Six groups in three columns: without collapsed sweeps at the start most chains find two or three of them."""
+    rng = np.random.default_rng(2)
+    groups = np.arange(600) % 6
+    X = rng.normal(0.0, 10.0, (6, 3))[groups] + rng.normal(size=(600, 3))
+    engine = BlockedGibbs(chains=2, draws=20, warmup=100)
+    settled = cl.DPMixture(inference=engine, random_state=0).fit(X)
+    assert cl.metrics.normalized_mutual_information(groups, settled.labels_) > 0.95
+    monkeypatch.setattr(BlockedGibbs, "settle", lambda *args: None)
+    left = cl.DPMixture(inference=engine, random_state=0).fit(X)
+    assert cl.metrics.normalized_mutual_information(groups, left.labels_) < 0.95
+
+
 def test_a_prior_without_sticks_is_one_sentence():
     with pytest.raises(ValueError, match=r"^prior: MixtureOfFinite has no stick-breaking form; choose CRP, ") as caught:
         _run(ENGINES["blocked"], _problem(prior=MixtureOfFinite(1.0)))

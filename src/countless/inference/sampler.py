@@ -45,6 +45,9 @@ class Sampler(Inference):
         start, warmup = (self.start, 30) if labels is None else (labels, 5)
         return self._with(draws=min(self.draws, 20), warmup=min(self.warmup, warmup), thin=1, start=start)
 
+    def settle(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
+        """Improve where a chain starts, before its warm-up, by whatever means; by default it stays there."""
+
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
         """Run all chains."""
         return self._run(problem, rng, progress, self.schedule)
@@ -72,6 +75,7 @@ class Sampler(Inference):
         labels = start_labels(self.start, number, problem, rng)
         concentration: Any = problem.prior.initial().concentration
         state = State(problem, labels, concentration)
+        self.settle(rng, state, problem)
         trace = Trace(self.draws, problem.n_rows, self.keep_parameters)
         for sweep in range(-self.warmup, self.draws * self.thin):
             if monitor.stopping.is_set():
