@@ -143,16 +143,18 @@ def whole_number(name: str, value: Any, minimum: int) -> int:
 
 
 def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """How often each row counts: None, or one number of at least zero per row."""
+    """How often each row counts: one number of at least zero per row, or None where each counts once."""
     if weights is None:
         return None
     array = np.asarray(weights, dtype=np.float64)
     array = np.full(n_rows, float(array)) if array.ndim == 0 else np.array(array)
     if array.shape != (n_rows,):
         raise ValueError(f"sample_weight must hold one weight per row, {n_rows}, got shape {array.shape}")
-    if not np.isfinite(array).all() or (array < 0.0).any() or not array.any():
-        raise ValueError("sample_weight must hold finite numbers of at least 0, not all of them 0")
-    return array
+    if not np.isfinite(array).all() or (array < 0.0).any():
+        raise ValueError("sample_weight must hold finite numbers of at least 0")
+    if not array.any():
+        raise ValueError("sample_weight: all weights are zero; leave it out to count every row once")
+    return None if np.all(array == 1.0) else array
 
 
 def counted(rows: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -14,7 +14,9 @@ from .._random import as_generator
 from .._validate import as_rows, as_weights, counted, whole_number
 from ..families import Family, resolve_family
 from ..inference import Inference, Problem, resolve_inference
-from ..posterior import ByPartition, ClosedForm, Posterior
+from ..posterior import Posterior
+from ..posterior.closed_form import ClosedForm
+from ..posterior.predictive import ByPartition
 from ..priors import Prior, resolve_prior
 from ..tuning import Tuning, resolve_tuning
 
@@ -204,7 +206,7 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         rows = as_rows(X)
         if len(rows) == 0:
             raise ValueError(f"X has 0 rows (shape={rows.shape}); at least 1 is needed")
-        if np.ndim(X) == 1:
+        if (X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim) == 1:
             raise ValueError(
                 "X must be a table of rows and columns, got 1 dimension. Reshape your data: X.reshape(-1, 1) is one "
                 "column, X.reshape(1, -1) one row"

@@ -67,7 +67,7 @@ class Variational(Inference):
     Examples
     --------
     >>> import countless as cl
-    >>> X, _ = cl.datasets.make_gaussian_mixture(300, 2, 3, random_state=0)
+    >>> X = cl.datasets.make_gaussian_mixture(300, 2, 3, random_state=0).X
     >>> model = cl.DPMixture(inference="variational", random_state=0).fit(X)
     >>> bool((model.posterior_.objective[1:] >= model.posterior_.objective[:-1]).all())
     True

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .closed_form import ClosedForm
 from .draws import Posterior
-from .predictive import ByPartition, Predictor
+from .predictive import Predictor
 
-__all__ = ["ByPartition", "ClosedForm", "Posterior", "Predictor"]
+__all__ = ["Posterior", "Predictor"]
