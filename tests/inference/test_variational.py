@@ -11,6 +11,7 @@ from countless.inference import Problem, Variational
 from countless.inference.mean_field import MeanField, climb
 from countless.inference.passes import Passes
 from countless.inference.rearrange import seed_labels
+from countless.inference.run import Monitor
 from countless.inference.stick_law import StickLaw
 from countless.metrics import normalized_mutual_information
 from countless.priors import CRP, FiniteDirichlet, PitmanYor
@@ -58,19 +59,18 @@ def test_weights_are_repetitions(rng):
 
 
 @pytest.mark.parametrize("n_seeds", [1, 40])
-def test_births_merges_and_deletions_find_the_clusters_from_poor_starts(n_seeds, rng):
-    truth = cl.datasets.make_gaussian_mixture(2500, n_columns=4, n_clusters=8, random_state=1)
-    problem = _problem(truth.X)
-    labels = np.zeros(2500, dtype=np.int64) if n_seeds == 1 else seed_labels(problem, n_seeds, rng)
+def test_structure_is_found_from_poor_starts(n_seeds, rng):
+    """From one component births must work, from forty merges and deletions; the climb alone stays where it is."""
+    truth = rng.integers(0, 8, size=2000)
+    problem = _problem(6.0 * rng.standard_normal((8, 3))[truth] + rng.standard_normal((2000, 3)))
+    labels = np.zeros(2000, dtype=np.int64) if n_seeds == 1 else seed_labels(problem, n_seeds, rng)
     stuck = _climb(problem, labels, tolerance=1e-6)
-    best = _climb(problem, truth.labels, tolerance=1e-6)
+    best = _climb(problem, truth, tolerance=1e-6)
     engine = Variational(restarts=1)
-    from countless.inference.run import Monitor
-
     with Passes(problem) as passes:
         found = engine._finish(passes, engine._improve(passes, stuck.field, rng, Monitor(1)))
-    assert stuck.bound < best.bound - 100.0
-    assert found.bound > best.bound - 5.0
+    assert stuck.bound < best.bound - 10.0
+    assert found.bound > best.bound - 0.1
     assert np.all(np.diff(found.trace) >= -1e-6)
 
 
@@ -84,7 +84,7 @@ def test_the_answer_does_not_depend_on_the_truncation_or_the_threads():
     np.testing.assert_array_equal(fits[0].posterior_.objective, fits[1].posterior_.objective)
     np.testing.assert_array_equal(fits[0].posterior_.labels, fits[1].posterior_.labels)
     for fit in fits[2:]:
-        assert normalized_mutual_information(fit.labels_, fits[0].labels_) > 0.98
+        assert fit.posterior_.objective[-1] == pytest.approx(fits[0].posterior_.objective[-1], abs=0.5)
     few = cl.DPMixture(inference=Variational(truncation=3), random_state=0).fit(truth.X)
     assert few.n_clusters_ <= 3
 
@@ -93,8 +93,8 @@ def test_a_sample_of_the_rows_leads_to_the_answer_of_all():
     truth = cl.datasets.make_gaussian_mixture(6000, n_columns=3, n_clusters=5, random_state=3)
     full = cl.DPMixture(inference=Variational(restarts=1, draws=1), random_state=0).fit(truth.X)
     some = cl.DPMixture(inference=Variational(restarts=1, draws=1, start_rows=600), random_state=0).fit(truth.X)
+    assert some.posterior_.objective[-1] == pytest.approx(full.posterior_.objective[-1], abs=0.5)
     assert normalized_mutual_information(full.labels_, some.labels_) > 0.97
-    assert some.posterior_.objective[-1] == pytest.approx(full.posterior_.objective[-1], abs=50.0)
 
 
 def test_the_predictive_density_is_one():
@@ -126,7 +126,7 @@ def test_draws_come_from_the_approximation(rng):
     assert model.posterior_.log_joint.shape == (1, 400)
     if model.n_clusters_ == 2:
         shares = model.posterior_.similarity()
-        assert 0.0 < shares.min()
+        assert shares.min() > 0.0
         assert shares.max() <= 1.0
 
 

@@ -24,10 +24,12 @@ from .stick_law import StickLaw
 
 # Rows on which a group of components is fitted afresh, and the largest group.
 LOCAL_ROWS = 1000
-LARGEST_GROUP = 3
+LARGEST_GROUP = 4
 # Passes after which a rearrangement must have paid off, and how many that do not are enough.
 TRIAL_PASSES = 4
 MOST_FAILURES = 4
+# Rows that seeds are chosen from, and that the first clusters consist of.
+SEED_ROWS = 2000
 # Nats per row below which a climb on few rows is over.
 LOCAL_TOLERANCE, LOCAL_PASSES = 1e-3, 25
 
@@ -100,7 +102,7 @@ def rebuild(passes: Passes, ascent: Ascent, rng: np.random.Generator, tolerance:
 
 
 def _groups(ascent: Ascent, rng: np.random.Generator) -> list[list[int]]:
-    """Components dealt out into groups of one to three that are close to each other."""
+    """Components dealt out into groups of one to four that are close to each other."""
     n_components = ascent.field.n_components
     closeness = np.full((n_components, n_components), -np.inf)
     k, other, gains = _merge_evidences(ascent)
@@ -177,7 +179,7 @@ def _rebuilt(
         start = MeanField.of(problem, field.law, passes.sums_of(owners, size))
         now = climb(passes, start, LOCAL_TOLERANCE, LOCAL_PASSES)
         best = now
-        for parts in (2, 3, 6) if size == 1 else (size - 1, size, size + 1):
+        for parts in sorted({1, size - 1, size, size + 1} if size > 1 else {2, 3, 6}):
             ascent = fit_seeds(passes, field.law, min(parts, most), rng, LOCAL_TOLERANCE, LOCAL_PASSES)
             if ascent.bound > best.bound:
                 best = ascent
@@ -198,13 +200,18 @@ def fit_seeds(
 
 
 def seed_labels(problem: Problem, n_seeds: int, rng: np.random.Generator) -> IntArray:
-    """Labels of all rows by the seed, a cluster of one row, that predicts them best.
+    """Labels by the seed, a cluster of one row, that predicts a row best; beyond ``SEED_ROWS``, -1 for most rows.
 
     Seeds are drawn as in k-means++: the next one with probability proportional to how much worse a row is
     predicted by the seeds so far than by itself. Works for any family, with its own prior as the metric.
     """
-    labels = np.zeros(problem.n_rows, dtype=np.int64)
-    _seed(problem.hyper, rng, problem.rows, *problem.slot(), n_seeds, labels)
+    labels = np.full(problem.n_rows, -1, dtype=np.int64)
+    chosen = np.arange(problem.n_rows)
+    if problem.n_rows > SEED_ROWS:
+        chosen = np.sort(rng.choice(problem.n_rows, SEED_ROWS, replace=False))
+    some = np.zeros(len(chosen), dtype=np.int64)
+    _seed(problem.hyper, rng, problem.local(problem.X[chosen]), *problem.slot(), n_seeds, some)
+    labels[chosen] = some
     return labels
 
 

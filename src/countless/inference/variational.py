@@ -130,7 +130,7 @@ class Variational(Inference):
         if not self.rearrange and self.truncation is not None:
             n_seeds = min(law.most, problem.n_rows)
         with Passes(problem, self.n_threads) as passes:
-            start = fit_seeds(passes, law, n_seeds, rng, ROUGH, self.max_passes)
+            start = fit_seeds(passes, law, n_seeds, rng, 10.0 * ROUGH, self.max_passes)
             ascent = self._finish(passes, self._improve(passes, start.field, rng, monitor))
         monitor.advance(f"{ascent.field.n_components} components")
         return ascent
@@ -199,7 +199,7 @@ def _effort(n_rows: int) -> tuple[int, int]:
 
     With more rows the optima are sharper, every start ends in the same one, and every round costs more.
     """
-    return max(1, min(4, 8_000 // n_rows)), max(2, min(6, 6_000 // n_rows))
+    return max(1, min(4, 8_000 // n_rows)), max(3, min(6, 20_000 // n_rows))
 
 
 def _some_rows(n_rows: int, wanted: int, rng: np.random.Generator) -> IntArray:
