@@ -60,7 +60,7 @@ def test_weights_are_repetitions(rng):
 
 @pytest.mark.parametrize("n_seeds", [1, 40])
 def test_structure_is_found_from_poor_starts(n_seeds, rng):
-    """From one component births must work, from forty merges and deletions; the climb alone stays where it is."""
+    """From one component, where the climb alone stays, births must work; from forty, deletions and merges."""
     truth = rng.integers(0, 8, size=2000)
     problem = _problem(6.0 * rng.standard_normal((8, 3))[truth] + rng.standard_normal((2000, 3)))
     labels = np.zeros(2000, dtype=np.int64) if n_seeds == 1 else seed_labels(problem, n_seeds, rng)
@@ -69,7 +69,8 @@ def test_structure_is_found_from_poor_starts(n_seeds, rng):
     engine = Variational(restarts=1)
     with Passes(problem) as passes:
         found = engine._finish(passes, engine._improve(passes, stuck.field, rng, Monitor(1)))
-    assert stuck.bound < best.bound - 10.0
+    if n_seeds == 1:
+        assert stuck.bound < best.bound - 100.0
     assert found.bound > best.bound - 0.1
     assert np.all(np.diff(found.trace) >= -1e-6)
 
