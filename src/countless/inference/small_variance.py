@@ -210,6 +210,33 @@ def family_pass(
 
 
 @kernel
+def _two_nearest(row, table, start_at, square, own_cluster, n_clusters):
+    """Squared distance from the row's own centre, then the nearest other centre, its distance, and the next one's.
+
+    ``table`` has the centres by columns, padded so that all of them are compared in full strides.
+    """
+    padded = square.size
+    for k in range(padded):
+        square[k] = start_at[k]
+    for j in range(row.size):
+        x = row[j]
+        for k in range(padded):
+            square[k] += (x - table[j, k]) ** 2
+    own = math.inf
+    if own_cluster >= 0:
+        own = square[own_cluster]
+        square[own_cluster] = math.inf
+    other, least, second = 0, square[0], math.inf
+    for k in range(1, n_clusters):
+        if square[k] < least:
+            second = least
+            other, least = k, square[k]
+        elif square[k] < second:
+            second = square[k]
+    return own, other, least, second
+
+
+@kernel
 def squared_pass(
     hyper,
     rows,
@@ -266,23 +293,7 @@ def squared_pass(
                         bound = math.sqrt(gap)
             lower[i] = bound
         if not (frozen or (flat and old >= 0 and bound > 0.0 and nearest < bound * bound)):
-            for k in range(padded):
-                square[k] = start_at[k]
-            for j in range(d):
-                x = rows[i, j]
-                for k in range(padded):
-                    square[k] += (x - table[j, k]) ** 2
-            own = math.inf
-            if old >= 0:
-                own = square[old]
-                square[old] = math.inf
-            other, least, second = 0, square[0], math.inf
-            for k in range(1, n_clusters):
-                if square[k] < least:
-                    second = least
-                    other, least = k, square[k]
-                elif square[k] < second:
-                    second = square[k]
+            own, other, least, second = _two_nearest(rows[i], table, start_at, square, old, n_clusters)
             if least < own:
                 best, nearest = other, least - offsets[other]
                 lower[i] = math.sqrt(min(own, second)) if flat else 0.0
