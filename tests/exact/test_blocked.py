@@ -11,6 +11,7 @@ from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
 from helpers import batch_error
 
 from .chains import LIMIT, excess, run_chain
+from .chains import N_DRAWS as LONG
 from .enumeration import exact_posterior, log_priors
 from .problems import EXAMPLES, PRIORS, example
 from .truncated import learned_posterior, log_truncated_priors, truncated_posterior
@@ -76,6 +77,17 @@ def test_four_sticks(name, prior, rng):
     else:
         exact = truncated_posterior(family, X, PRIORS[prior], 4)
     draws = _draws(name, PRIORS[prior], rng, 4, 4)
+    assert excess(draws.labels, exact, rng) <= LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", STICKS)
+@pytest.mark.parametrize("name", NAMES)
+def test_four_sticks_at_length(name, prior, rng):
+    """Every pair, with as many draws as the collapsed sampler is tested with."""
+    family, X = example(name)
+    exact = truncated_posterior(family, X, PRIORS[prior], min(4, PRIORS[prior].max_clusters(7)))
+    draws = _draws(name, PRIORS[prior], rng, 4, 4, n_draws=LONG, thin=4)
     assert excess(draws.labels, exact, rng) <= LIMIT
 
 

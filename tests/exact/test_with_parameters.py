@@ -19,6 +19,7 @@ from countless.inference.split_merge import SplitMerge
 from countless.priors import CRP, Gamma
 
 from .chains import LIMIT, excess, run_chain
+from .chains import N_DRAWS as LONG
 from .enumeration import exact_posterior
 from .problems import EXAMPLES, PRIORS, example
 from .test_controls import WithTable
@@ -44,6 +45,15 @@ def test_parameters_of_clusters(name, prior, rng):
 @pytest.mark.parametrize(("name", "prior"), PAIRS)
 def test_parameters_of_rows(name, prior, rng):
     assert _excess(name, PRIORS[prior], [SingleSiteSweep()], rng, thin=6) <= LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sweep", "thin"), [(ParameterSweep, 4), (SingleSiteSweep, 12)], ids=["clusters", "rows"])
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pair_at_length(name, prior, sweep, thin, rng):
+    """With as many draws as the collapsed sampler is tested with."""
+    assert _excess(name, PRIORS[prior], [sweep()], rng, thin, n_draws=LONG) <= LIMIT
 
 
 @pytest.mark.parametrize("prior", PRIORS)

@@ -360,7 +360,7 @@ def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     squares = sum((((block - X[0] - shift) ** 2).sum(axis=0) for block in blocks(X)), start=np.zeros(X.shape[1]))
     variance = squares / len(X)
     # Rounding leaves a constant column of large numbers with a tiny variance.
-    resolution = (np.abs(X).max(axis=0) * 1e-15) ** 2
+    resolution = (np.maximum(X.max(axis=0), -X.min(axis=0)) * 1e-15) ** 2
     variance[variance <= resolution] = 1.0
     return mean, variance
 

@@ -132,9 +132,10 @@ class Passes:
         """A component for each row, drawn with probability proportional to the exponential of its score."""
         return self._assign(natural, rng.random(self.problem.n_rows))
 
-    def draws(self, natural: FloatArray, rng: np.random.Generator, n_draws: int) -> NDArray[np.int32]:
+    def draws(self, natural: FloatArray, rng: np.random.Generator, n_draws: int) -> NDArray[Any]:
         """As many components for each row, drawn independently; shape (draw, row)."""
-        labels = np.empty((n_draws, self.problem.n_rows), dtype=np.int32)
+        small = len(natural) <= np.iinfo(np.int16).max
+        labels = np.empty((n_draws, self.problem.n_rows), dtype=np.int16 if small else np.int32)
         streams = spawn(rng, len(self._parcels))
 
         def parcel(number: int) -> None:
@@ -148,13 +149,13 @@ class Passes:
         """The component of largest score for each row."""
         return self._assign(natural, np.empty(0))
 
-    def sums_of(self, labels: IntArray, n_components: int) -> FloatArray:
+    def sums_of(self, labels: NDArray[Any], n_components: int) -> FloatArray:
         """Statistics of each component when the rows have these labels; a negative label counts for none."""
 
         def parcel(rows: slice) -> FloatArray:
             sums = np.zeros((n_components, self._width))
             for part, statistics in self._blocks(rows):
-                _add_labelled(statistics, labels[part], self._weights(part), sums)
+                _add_labelled(statistics, labels[part].astype(np.int64), self._weights(part), sums)
             return sums
 
         return np.asarray(sum(self.map(parcel, self._parcels), start=np.zeros((n_components, self._width))))
