@@ -110,7 +110,12 @@ def fit(
     file: Annotated[Path, typer.Argument(help="Table: CSV or TSV, UTF-8, names in the first line.")],
     family: Annotated[str, typer.Option(help="What the rows of one cluster look like.")] = "gaussian",
     prior: Annotated[str, typer.Option(help="How rows fall into clusters.")] = "crp",
-    inference: Annotated[str, typer.Option(help="How the posterior is found.")] = "auto",
+    inference: Annotated[
+        str,
+        typer.Option(
+            help="How the posterior is found: auto, gibbs, variational, map, uncollapsed, blocked, single-site."
+        ),
+    ] = "auto",
     chains: Annotated[int | None, typer.Option(help="Independent chains (sampling only).")] = None,
     draws: Annotated[int | None, typer.Option(help="Draws kept in each chain.")] = None,
     warmup: Annotated[int | None, typer.Option(help="Sweeps before the first draw is kept.")] = None,

@@ -19,7 +19,7 @@ from helpers import batch_error
 
 from .chains import LIMIT, WARMUP, excess
 from .enumeration import log_evidences, log_priors
-from .problems import PRIORS, example
+from .problems import EXAMPLES, PRIORS, example
 
 SPREAD = 0.8
 N_DRAWS = 4_000
@@ -116,3 +116,16 @@ def test_the_log_joint_counts_the_density_of_the_hyperparameters(rng):
     untuned = Problem.of(X, family.with_tuned(tuned.log_factors), CRP(1.0))
     assert state.log_joint(tuned) == pytest.approx(plain.log_joint(untuned) + density, rel=1e-10)
     assert before == pytest.approx(State(problem, state.partition(), 1.0).log_joint(problem), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_clusters_are_those_of_the_new_family(name, rng):
+    """After the move everything kept for the clusters is what a state built afresh would have."""
+    family, X = example(name)
+    problem = Problem.of(X, family, CRP(1.0))
+    state = State(problem, np.array([0, 0, 1, 1, 0, 2, 2]), 1.0)
+    tuned = HyperparameterUpdate().step(rng, state, problem)
+    fresh = State(tuned, state.partition(), 1.0)
+    assert tuned.log_factors
+    np.testing.assert_allclose(state.chain.cache[:3], fresh.chain.cache[:3], rtol=1e-12)
+    assert state.log_joint(tuned) == pytest.approx(fresh.log_joint(tuned), rel=1e-12)

@@ -52,7 +52,7 @@ def merge(passes: Passes, ascent: Ascent, tolerance: float) -> Ascent:
         if not chosen:
             return ascent
         trial = climb(passes, ascent.field.updated(_merged(ascent.sums, chosen)), tolerance, TRIAL_PASSES)
-        if trial.bound > ascent.bound:
+        if trial.bound > ascent.bound + _worthwhile(passes, tolerance):
             ascent = _continued(ascent, trial)
             pairs, at_once = _promising_pairs(ascent), ascent.field.n_components
             refused.clear()
@@ -92,7 +92,7 @@ def rebuild(passes: Passes, ascent: Ascent, rng: np.random.Generator, tolerance:
         statistics = np.delete(ascent.sums, [k for proposal in chosen for k in proposal.group], axis=0)
         statistics = np.concatenate([statistics, *(proposal.statistics for proposal in chosen)])
         trial = climb(passes, field.updated(statistics), tolerance, TRIAL_PASSES + 2)
-        if trial.bound > ascent.bound:
+        if trial.bound > ascent.bound + _worthwhile(passes, tolerance):
             return _continued(ascent, trial)
         failures += 1
         if len(chosen) == 1:
@@ -117,6 +117,11 @@ def _groups(ascent: Ascent, rng: np.random.Generator) -> list[list[int]]:
             left.difference_update(group)
             groups.append(group)
     return groups
+
+
+def _worthwhile(passes: Passes, tolerance: float) -> float:
+    """Nats that a rearrangement must gain: more than the climb, had it gone on a little, might have gained as well."""
+    return max(0.1, 0.1 * tolerance * passes.total_weight)
 
 
 def _continued(before: Ascent, after: Ascent) -> Ascent:

@@ -1,7 +1,7 @@
 """Variational: mean field on sticks, with births, merges and deletions, by passes over blocks of rows.
 
 The structure is searched for on a sample of the rows where there are many, from several starts; all rows then
-take over: they climb on, and births and merges go on until none raises the bound.
+take over: they climb on, and components are merged and rebuilt until none of it raises the bound.
 """
 
 from __future__ import annotations
