@@ -286,7 +286,7 @@ def _show(model: DPMixture, table: pd.DataFrame, seconds: float) -> None:
     from .plots import sentence
 
     console = Console(highlight=False)
-    if model.posterior_.n_draws > 1:
+    if model.posterior_.is_sampled:
         console.print(_count_table(model))
     console.print(_cluster_table(model, table))
     typer.echo(f"{sentence(model, table)}.")

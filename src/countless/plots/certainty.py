@@ -43,7 +43,7 @@ def label_probability(model: Any, X: ArrayLike | None = None) -> NDArray[np.floa
     True
     """
     labels = np.asarray(model.labels_)
-    if model.posterior_.n_draws == 1:
+    if not model.posterior_.is_sampled:
         if X is None:
             raise ValueError("X: a single partition needs the rows that the model was fitted to")
         return np.asarray(model.predict_proba(X))[np.arange(len(labels)), labels]

@@ -56,7 +56,7 @@ def n_clusters(model: Any, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0.0, 1.12 * max(pmf.values()))
     ax.set_xlim(min(*pmf, chosen) - 1.5, max(*pmf, chosen) + 1.5)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, steps=[1, 2, 5, 10]))
-    if posterior.n_draws == 1:
+    if not posterior.is_sampled:
         ax.set_ylabel("")
         ax.set_yticks([])
         ax.set_title("How many? One partition, no posterior", fontsize=10, loc="left")
@@ -97,7 +97,7 @@ def sizes(model: Any, X: ArrayLike | None = None, ax: Axes | None = None) -> Axe
     bars = ax.bar(np.arange(len(counts)), counts, width=0.8, color=[colour(k) for k in range(len(counts))])
     quiet(ax)
     title = f"How large? ({count(len(counts), 'cluster')})"
-    if X is not None or model.posterior_.n_draws > 1:
+    if X is not None or model.posterior_.is_sampled:
         certain = np.bincount(labels, label_probability(model, X)) / counts
         title = "How large, and how sure of its rows?"
         _name_bars(ax, bars, [percent(share) for share in certain])

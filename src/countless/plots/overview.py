@@ -55,7 +55,7 @@ def summary(model: Any, X: ArrayLike, path: str | os.PathLike[str] | None = None
     True
     """
     figure = Picture(figsize=(13.0, 8.4), layout=layout())
-    sampled = model.posterior_.n_draws > 1
+    sampled = model.posterior_.is_sampled
     below = ["counts"] * 5 + ["sizes"] * 5 if sampled else ["rows"] * 6 + ["sizes"] * 4
     ratios = [2.0, 1.0] if sampled else [1.0, 1.0]
     panels: Any = figure.subplot_mosaic([["rows"] * 6 + ["pairs"] * 4, below], height_ratios=ratios)
@@ -94,8 +94,9 @@ def sentence(model: Any, X: ArrayLike | None = None) -> str:
     '2 clusters in 6 rows: the most probable partition found, without its uncertainty'
     """
     found = f"{count(model.n_clusters_, 'cluster')} in {count(len(model.labels_), 'row')}"
-    if model.posterior_.n_draws == 1:
-        return f"{found}: the most probable partition found, without its uncertainty"
+    if not model.posterior_.is_sampled:
+        what = "most probable partition" if model.posterior_.components is None else "best variational mixture"
+        return f"{found}: the {what} found, without its uncertainty"
     pmf = model.posterior_.n_clusters_pmf()
     mode = max(pmf, key=lambda k: pmf[k])
     share = percent(float(np.mean(label_probability(model, X))))

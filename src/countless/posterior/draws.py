@@ -96,6 +96,11 @@ class Posterior:
         """Number of draws over all chains."""
         return int(self.n_clusters.size)
 
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the draws are from the posterior itself, not a single partition or from an approximation."""
+        return self.n_draws > 1 and self.components is None
+
     def flat_labels(self, at_most: int | None = None) -> NDArray[Any]:
         """Labels as (draw, row) over all chains, thinned evenly to ``at_most`` draws."""
         flat = self.labels.reshape(self.n_draws, -1)
