@@ -146,14 +146,16 @@ def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
     """How often each row counts: one number of at least zero per row, or None where each counts once."""
     if weights is None:
         return None
-    array = np.asarray(weights, dtype=np.float64)
-    array = np.full(n_rows, float(array)) if array.ndim == 0 else np.array(array)
+    try:
+        array = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold one number per row") from None
+    if array.ndim == 0:
+        array = np.full(n_rows, float(array))
     if array.shape != (n_rows,):
-        raise ValueError(f"sample_weight must hold one weight per row, {n_rows}, got shape {array.shape}")
-    if not np.isfinite(array).all() or (array < 0.0).any():
-        raise ValueError("sample_weight must hold finite numbers of at least 0")
-    if not array.any():
-        raise ValueError("sample_weight: all weights are zero; leave it out to count every row once")
+        raise ValueError(f"sample_weight must hold {n_rows} numbers, one per row, got shape {array.shape}")
+    if not np.isfinite(array).all() or (array < 0.0).any() or not array.any():
+        raise ValueError("sample_weight must hold finite numbers of at least 0, not all of them zero")
     return None if np.all(array == 1.0) else array
 
 

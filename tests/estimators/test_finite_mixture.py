@@ -309,7 +309,7 @@ def test_mistakes_of_settings(options, words):
         (np.full(150, -1.0), r"^sample_weight must hold finite numbers of at least 0, not all of them zero$"),
         (np.zeros(150), r"^sample_weight must hold finite numbers of at least 0, not all of them zero$"),
         (np.full(150, np.nan), r"^sample_weight must hold finite numbers"),
-        ("heavy", r"^sample_weight must hold numbers, got 'heavy'$"),
+        ("heavy", r"^sample_weight must hold one number per row$"),
     ],
 )
 def test_mistakes_of_weights(weight, words):

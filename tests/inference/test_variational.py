@@ -147,9 +147,9 @@ def test_wrong_settings(settings, message):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0, 2.0], "one weight per row"),
+        ([1.0, 2.0], "must hold 4 numbers, one per row"),
         ([1.0, -2.0, 1.0, 1.0], "at least 0"),
-        ([0.0] * 4, "all weights are zero"),
+        ([0.0] * 4, "not all of them zero"),
         ([1.0, np.nan, 1.0, 1.0], "finite"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What estimators of finite mixtures share: the check of what users hand in, and the questions about new rows."""
+"""What mixture estimators share: the check of what users hand in, and the questions about new rows."""
 
 from __future__ import annotations
 
@@ -7,30 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
-from .._validate import as_rows, whole_number
+from .._validate import whole_number
 from ..posterior.mixture import MixtureDensity, SampledDensity
+from ._table import checked_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
 class Rows(BaseEstimator):
-    """Checks of rows and weights; ``family_`` is there once the estimator is fitted."""
+    """Checks of rows; ``family_`` is there once the estimator is fitted."""
 
     def _rows(self, X: Any, reset: bool) -> FloatArray:
-        rows = as_rows(X)
-        if len(rows) == 0:
-            raise ValueError(f"X has 0 rows (shape={rows.shape}); at least 1 is needed")
-        if rows.shape[1] == 1 and np.asarray(X).ndim == 1:
-            raise ValueError(
-                "X must be a table of rows and columns, got 1 dimension. Reshape your data: X.reshape(-1, 1) is one "
-                "column, X.reshape(1, -1) one row"
-            )
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return rows
+        return checked_rows(self, X, reset)
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)
@@ -81,20 +73,3 @@ class Mixture(ClusterMixin, DensityMixin, Rows):
         """
         check_is_fitted(self)
         return self._density.sample(whole_number("n_samples", n_samples, 1), as_generator(self.random_state))
-
-
-def as_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    """One weight of at least 0 for each row, some of them positive; None stays None."""
-    if sample_weight is None:
-        return None
-    try:
-        weights = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"sample_weight must hold numbers, got {sample_weight!r}") from None
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight must hold {n_rows} numbers, one per row, got shape {weights.shape}")
-    if not np.isfinite(weights).all() or weights.min() < 0.0 or not weights.any():
-        raise ValueError("sample_weight must hold finite numbers of at least 0, not all of them zero")
-    return weights

@@ -1,4 +1,4 @@
-"""What users hand to an estimator, checked: rows as kernels take them, and one weight per row."""
+"""The rows that users hand to an estimator, checked, as kernels take them."""
 
 from __future__ import annotations
 
@@ -19,27 +19,10 @@ def checked_rows(estimator: BaseEstimator, X: Any, reset: bool) -> FloatArray:
     rows = as_rows(X)
     if len(rows) == 0:
         raise ValueError(f"X has 0 rows (shape={rows.shape}); at least 1 is needed")
-    if np.asarray(X).ndim == 1:
+    if (X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim) == 1:
         raise ValueError(
             "X must be a table of rows and columns, got 1 dimension. Reshape your data: X.reshape(-1, 1) is one "
             "column, X.reshape(1, -1) one row"
         )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     return rows
-
-
-def row_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """One weight of at least zero per row, not all zero; None stands for ones."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    try:
-        weights = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold one number per row") from None
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight must hold {n_rows} numbers, one per row, got shape {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
-        raise ValueError("sample_weight must hold finite numbers of at least 0, not all of them zero")
-    return weights

@@ -10,13 +10,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
-from .._validate import choose, whole_number
+from .._validate import as_weights, choose, whole_number
 from ..families import FAMILIES, Family, resolve_family
 from ..families.base import one_number
 from ..inference.dp_means import Table, threads
 from ..inference.dp_means_search import distinct_rows, solve
 from ..inference.small_variance import Measure, divergences, number_by_appearance
-from ._table import checked_rows, row_weights
+from ._table import checked_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -138,7 +138,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         rng = as_generator(self.random_state)
         family = self._family()
         rows = checked_rows(self, X, reset=True)
-        weights = row_weights(sample_weight, len(rows))
+        weights = as_weights(sample_weight, len(rows))
+        weights = np.ones(len(rows)) if weights is None else weights
         counted = weights > 0
         given, given_weights = (rows, weights) if counted.all() else (rows[counted], weights[counted])
         if family is not None:

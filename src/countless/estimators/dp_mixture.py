@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClusterMixin, DensityMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
-from .._validate import as_rows, as_weights, counted, whole_number
+from .._validate import as_weights, counted, whole_number
 from ..families import Family, resolve_family
 from ..inference import Inference, Problem, resolve_inference
 from ..posterior import Posterior
@@ -19,6 +19,7 @@ from ..posterior.closed_form import ClosedForm
 from ..posterior.predictive import ByPartition
 from ..priors import Prior, resolve_prior
 from ..tuning import Tuning, resolve_tuning
+from ._rows import Rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -27,7 +28,7 @@ IntArray = NDArray[np.int64]
 PREDICTIVE_DRAWS = 100
 
 
-class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
+class DPMixture(ClusterMixin, DensityMixin, Rows):
     """Mixture model whose number of clusters is inferred from the data.
 
     Parameters
@@ -195,26 +196,3 @@ class DPMixture(ClusterMixin, DensityMixin, BaseEstimator):
         check_is_fitted(self)
         n_samples = whole_number("n_samples", n_samples, 1)
         return self._mixture.sample(n_samples, as_generator(self.random_state))
-
-    def _new_rows(self, X: ArrayLike) -> FloatArray:
-        check_is_fitted(self)
-        rows = self._rows(X, reset=False)
-        self.family_.check(rows)
-        return rows
-
-    def _rows(self, X: Any, reset: bool) -> FloatArray:
-        rows = as_rows(X)
-        if len(rows) == 0:
-            raise ValueError(f"X has 0 rows (shape={rows.shape}); at least 1 is needed")
-        if (X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim) == 1:
-            raise ValueError(
-                "X must be a table of rows and columns, got 1 dimension. Reshape your data: X.reshape(-1, 1) is one "
-                "column, X.reshape(1, -1) one row"
-            )
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return rows
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._random import as_generator
-from .._validate import whole_number
+from .._validate import as_weights, whole_number
 from ..families import Family, resolve_family
 from ..inference import ENGINES, Inference, Problem
 from ..inference.em import EM, MixtureFit, estimate_from_labels
@@ -18,7 +18,7 @@ from ..posterior import Posterior
 from ..posterior.criteria import CRITERIA, total_entropy
 from ..posterior.mixture import MixtureDensity, SampledDensity
 from ..priors import FiniteDirichlet
-from ._rows import Mixture, as_weights
+from ._rows import Mixture
 from .dp_mixture import DPMixture
 
 FloatArray = NDArray[np.float64]

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import as_generator
-from .._validate import choose, whole_number
+from .._validate import as_weights, choose, whole_number
 from ..families import Family, resolve_family
 from ..inference import Problem
 from ..inference.em import EM, MixtureFit
 from ..posterior.criteria import CRITERIA, total_entropy
 from ..priors import FiniteDirichlet
-from ._rows import Mixture, as_weights
+from ._rows import Mixture
 from .finite_mixture import PRIOR_WEIGHT, FiniteMixture
 
 FloatArray = NDArray[np.float64]
