@@ -121,14 +121,21 @@ def test_the_predictive_of_one_cluster_is_that_of_its_rows(rng):
 
 
 def test_draws_come_from_the_approximation(rng):
-    X = np.concatenate([rng.normal(0, 1, (60, 1)), rng.normal(2.5, 1, (60, 1))])
-    model = cl.DPMixture(prior=FiniteDirichlet(2), inference=Variational(draws=400), random_state=0).fit(X)
-    assert model.posterior_.labels.shape == (1, 400, 120)
-    assert model.posterior_.log_joint.shape == (1, 400)
-    if model.n_clusters_ == 2:
-        shares = model.posterior_.similarity()
-        assert shares.min() > 0.0
-        assert shares.max() <= 1.0
+    """Rows between two clusters waver, others do not; the log joint is prior times evidences of the drawn partition."""
+    X = np.concatenate([rng.normal(0, 1, (60, 1)), rng.normal(7, 1, (60, 1)), [[3.5]]])
+    prior = FiniteDirichlet(2, 1.0)
+    model = cl.DPMixture(prior=prior, inference=Variational(draws=400), random_state=0).fit(X)
+    posterior = model.posterior_
+    assert model.n_clusters_ == 2
+    assert posterior.labels.shape == (1, 400, 121)
+    together = posterior.similarity()
+    assert together[:60, :60].mean() > 0.99
+    assert together[:60, 60:120].mean() < 0.01
+    assert 0.01 < together[120, :60].mean() < 0.99
+    for draw in (0, 399):
+        labels = posterior.labels[0, draw]
+        evidence = sum(model.family_.log_marginal(X[labels == k]) for k in np.unique(labels))
+        assert posterior.log_joint[0, draw] == pytest.approx(prior.log_prob(labels) + evidence, abs=1e-6)
 
 
 @pytest.mark.parametrize(
