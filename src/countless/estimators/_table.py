@@ -26,3 +26,9 @@ def checked_rows(estimator: BaseEstimator, X: Any, reset: bool) -> FloatArray:
         )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     return rows
+
+
+def column_names(estimator: BaseEstimator) -> list[str]:
+    """Names of the columns of the fit; those of an array are counted."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [f"column {j}" for j in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]

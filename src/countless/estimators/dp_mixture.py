@@ -16,10 +16,12 @@ from ..families import Family, resolve_family
 from ..inference import Inference, Problem, resolve_inference
 from ..posterior import Posterior
 from ..posterior.closed_form import ClosedForm
+from ..posterior.data import Data
 from ..posterior.predictive import ByPartition
 from ..priors import Prior, resolve_prior
 from ..tuning import Tuning, resolve_tuning
 from ._rows import Rows
+from ._table import column_names
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -129,23 +131,19 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
                 "are kept",
                 stacklevel=2,
             )
-        self.posterior_ = Posterior.of(draws, untuned)
+        # A copy: what the user does to X after the fit must not reach the predictions. A mixture in closed form needs
+        # no rows for these, and has too many of them.
+        held = rows.copy() if draws.components is None else rows
+        data = Data(held, untuned.columns(column_names(self)), untuned, self.prior_)
+        self.posterior_ = Posterior.of(draws, data)
         factors = self.posterior_.typical_factors()
         self.family_ = untuned.with_tuned(factors)
         self.labels_ = self.posterior_.consensus() if draws.mode is None else draws.mode
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.concentration_ = float(np.mean(draws.concentration))
         if draws.components is None:
-            # A copy: what the user does to X after the fit must not reach the predictions.
             self._mixture: ByPartition | ClosedForm = ByPartition(
-                rows.copy(),
-                untuned,
-                self.family_,
-                self.prior_,
-                self.posterior_,
-                self.labels_,
-                self.concentration_,
-                PREDICTIVE_DRAWS,
+                data, self.family_, self.posterior_, self.labels_, self.concentration_, PREDICTIVE_DRAWS
             )
         else:
             self._mixture = ClosedForm.of(problem.tuned(factors), draws.components, self.n_clusters_)

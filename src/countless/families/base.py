@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -19,6 +19,7 @@ from .._jit import kernel
 from .._random import as_generator
 from .._validate import as_rows, choose
 from . import verbs
+from .columns import Column
 
 FloatArray = NDArray[np.float64]
 FamilyClass = TypeVar("FamilyClass", bound="type[Family]")
@@ -108,11 +109,20 @@ class Family(ABC):
         """
         return {"parameters": parameters}
 
+    def columns(self, names: Sequence[str]) -> tuple[Column, ...]:
+        """What each column of the rows holds; the family is resolved."""
+        return tuple(Column(name, self.short_name()) for name in names)
+
     def lower_bound(self, name: str) -> float:
         """Bound that a learnable hyperparameter must stay above; the family is resolved."""
         return 0.0
 
     # --- what every family answers ---------------------------------------------------------------------------
+
+    @classmethod
+    def short_name(cls) -> str:
+        """The string that stands for this kind of family."""
+        return next(name for name, known in FAMILIES.items() if known is cls)
 
     def tunable(self) -> dict[str, float]:
         """Hyperparameters that may be learned, by name, each with its size; the family is resolved.

@@ -8,6 +8,7 @@ A row is predicted by (concentration_jl + count_jl) / (sum_l concentration_jl + 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,6 +20,7 @@ from .._jit import kernel
 from .._special import digamma, log_gamma_draw, log_rising, normalise_logs
 from . import verbs
 from .base import Family, FloatArray, Layout, as_numbers, register, require_counts
+from .columns import Column
 from .verbs import implements
 
 # A larger code is an identifier, not a category: a cluster would need a number for each code below it.
@@ -120,6 +122,13 @@ class Categorical(Family):
     def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
         """Probabilities of the levels, column after column."""
         return {"probabilities": parameters}
+
+    def columns(self, names: Sequence[str]) -> tuple[Column, ...]:
+        """Categories are called by their codes."""
+        levels: Any = self.n_levels
+        return tuple(
+            Column(name, self.short_name(), tuple(map(str, range(n)))) for name, n in zip(names, levels, strict=True)
+        )
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         first = self.prepare().first

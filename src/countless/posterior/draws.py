@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validate import choose
-from ..families import Family
 from ..inference import Components, Draws, Truncation
 from . import partitions
+from .data import Data
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -52,6 +52,8 @@ class Posterior:
         Where hyperparameters of the family were learned: the logs of what each was multiplied by.
     hyperparameters : dict of arrays (chain, draw)
         Their sizes, as in ``Family.tunable``.
+    data : Data or None
+        The rows that were clustered, their columns, family and prior.
 
     Examples
     --------
@@ -74,10 +76,12 @@ class Posterior:
     truncation: Truncation | None = None
     log_factors: Mapping[str, FloatArray] = field(default_factory=dict)
     hyperparameters: Mapping[str, FloatArray] = field(default_factory=dict)
+    data: Data | None = None
 
     @classmethod
-    def of(cls, draws: Draws, family: Family | None = None) -> Posterior:
-        """Wrap what an engine returned; ``family`` is that of the fit, in the user's units, before any tuning."""
+    def of(cls, draws: Draws, data: Data | None = None) -> Posterior:
+        """Wrap what an engine returned for these rows."""
+        family = None if data is None else data.family
         log_factors = draws.log_factors or {}
         sizes = {} if family is None else family.tunable()
         values = {
@@ -85,7 +89,7 @@ class Posterior:
             for name, logs in log_factors.items()
             if family is not None
         }
-        return cls(**draws._replace(log_factors=log_factors)._asdict(), hyperparameters=values)
+        return cls(**draws._replace(log_factors=log_factors)._asdict(), hyperparameters=values, data=data)
 
     def typical_factors(self) -> dict[str, float]:
         """Posterior means of the log factors of learned hyperparameters; empty where none were."""

@@ -18,6 +18,7 @@ from .._jit import kernel
 from ..families import Family, localise, verbs
 from ..families.base import require_squares
 from ..priors import Prior
+from .data import Data
 from .draws import Posterior
 
 FloatArray = NDArray[np.float64]
@@ -112,11 +113,10 @@ class ByPartition:
 
     Attributes
     ----------
-    rows : array
-        The rows that were clustered.
-    untuned, family : Family
-        Resolved; before and after its hyperparameters were learned.
-    prior : Prior
+    data : Data
+        The rows that were clustered, with their model.
+    family : Family
+        The same after its hyperparameters were learned.
     posterior : Posterior
     labels : array of int
         The clustering that clusters are named by.
@@ -126,10 +126,8 @@ class ByPartition:
         Draws that a density is averaged over.
     """
 
-    rows: FloatArray
-    untuned: Family
+    data: Data
     family: Family
-    prior: Prior
     posterior: Posterior
     labels: IntArray
     concentration: float
@@ -137,15 +135,18 @@ class ByPartition:
 
     def log_weighted(self, X_new: FloatArray) -> FloatArray:
         """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
-        return Predictor(self.rows, self.family, self.prior).log_weighted(X_new, self.labels, self.concentration)
+        return self._predictor(self.family).log_weighted(X_new, self.labels, self.concentration)
 
     def log_density(self, X_new: FloatArray) -> FloatArray:
         """Log predictive density of each row, averaged over draws."""
-        return Predictor(self.rows, self.untuned, self.prior).log_density(X_new, self.posterior, self.at_most)
+        return self._predictor(self.data.family).log_density(X_new, self.posterior, self.at_most)
+
+    def _predictor(self, family: Family) -> Predictor:
+        return Predictor(self.data.rows, family, self.data.prior)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """``n`` rows, sorted by cluster, and their clusters; -1 is a new one."""
-        predictor = Predictor(self.rows, self.family, self.prior)
+        predictor = self._predictor(self.family)
         weights = np.exp(predictor.log_weights(self.labels, self.concentration))
         chosen = np.sort(rng.choice(len(weights), size=n, p=weights / weights.sum()))
         parts = [

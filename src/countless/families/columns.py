@@ -1,0 +1,41 @@
+"""Columns of a table: their names, the family of each, and the names of the categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table, as the rows of a fit hold it.
+
+    Attributes
+    ----------
+    name : str
+    family : str
+        Short name of the family that models it: ``"gaussian"`` (together with the other columns of that family),
+        ``"diagonal-gaussian"``, ``"categorical"``, ``"poisson"``, ...
+    levels : tuple or None
+        Categories in the order of their codes 0, 1, 2, ...; None where cells are numbers.
+
+    Examples
+    --------
+    >>> from countless.families.columns import Column
+    >>> Column("sex", "categorical", ("female", "male")).shown(1.0)
+    'male'
+    """
+
+    name: str
+    family: str
+    levels: tuple[str, ...] | None = None
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether cells are codes of categories: their order and their mean say nothing."""
+        return self.levels is not None
+
+    def shown(self, cell: float) -> str:
+        """A cell of encoded rows as people read it; a missing one is empty."""
+        if cell != cell:
+            return ""
+        return f"{cell:.6g}" if self.levels is None else self.levels[int(cell)]
