@@ -100,6 +100,7 @@ def _named_tuples(signature: Any) -> Iterator[type]:
         cls = getattr(numba_type, "instance_class", None)
         if cls is not None:
             yield cls
+            yield from _named_tuples(numba_type.types)  # a table holds families
 
 
 def _source_of(definition: Any) -> bytes:

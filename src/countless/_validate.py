@@ -18,8 +18,10 @@ Value = TypeVar("Value")
 _KINDS = {"U": "text", "S": "text", "M": "dates", "m": "time spans"}
 
 
-def as_rows(X: Any, name: str = "X") -> NDArray[np.float64]:
+def as_rows(X: Any, name: str = "X", gaps: bool = False) -> NDArray[np.float64]:
     """Rows as a C-contiguous float64 matrix; one-dimensional input is one column.
+
+    Missing cells (NaN) are refused unless ``gaps`` are allowed.
 
     Examples
     --------
@@ -30,7 +32,8 @@ def as_rows(X: Any, name: str = "X") -> NDArray[np.float64]:
     text = _text_columns(X)
     if text:
         raise ValueError(
-            f"{name}: column {text[0]!r} holds text; encode it as numbers (categories as 0, 1, 2, ...) or drop it"
+            f"{name}: column {text[0]!r} holds text; choose family='auto', which takes categories, or encode it as "
+            "numbers, or drop it"
         )
     if hasattr(X, "toarray"):
         raise TypeError(f"{name} is sparse; pass a dense array, for example {name}.toarray()")
@@ -55,11 +58,13 @@ def as_rows(X: Any, name: str = "X") -> NDArray[np.float64]:
         raise ValueError(f"{name} must be a table of rows and columns, got {array.ndim} dimensions")
     if array.shape[1] == 0:
         raise ValueError(f"{name} has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
-    if not np.isfinite(array).all():
-        what = "NaN" if np.isnan(array).any() else "infinity"
-        i, j = np.argwhere(~np.isfinite(array))[0]
+    bad = np.isinf(array) if gaps else ~np.isfinite(array)
+    if bad.any():
+        what = "NaN" if np.isnan(array[bad]).any() else "infinity"
+        i, j = np.argwhere(bad)[0]
         raise ValueError(
             f"{name} contains {what} (first in row {i}, column {j}); drop or fill such cells before the fit"
+            + ("" if gaps or what == "infinity" else ", or choose family='auto', which takes missing cells")
         )
     if not array.flags.writeable or not array.flags.c_contiguous:
         array = np.array(array, order="C")

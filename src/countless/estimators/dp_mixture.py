@@ -21,7 +21,7 @@ from ..posterior.predictive import ByPartition
 from ..priors import Prior, resolve_prior
 from ..tuning import Tuning, resolve_tuning
 from ._rows import Rows
-from ._table import column_names
+from ._table import column_names, read_new_rows, read_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -113,15 +113,19 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
             How often each row counts; for engines that can, ``inference="variational"``.
         """
         rng = as_generator(self.random_state)
-        rows = self._rows(X, reset=True)
+        family, rows = read_rows(self, X, resolve_family(self.family))
         weights = as_weights(sample_weight, len(rows))
-        family = resolve_family(self.family)
         prior = resolve_prior(self.prior)
         family.check(rows)
         untuned = family.resolve(counted(rows, weights))
         self.prior_ = prior.resolve(len(rows))
         self.inference_ = resolve_inference(
-            self.inference, len(rows), rows.shape[1], self.prior_.has_sticks, weights is not None
+            self.inference,
+            len(rows),
+            rows.shape[1],
+            self.prior_.has_sticks,
+            weights is not None,
+            untuned.draws_gaps(rows),
         )
         problem = Problem.of(rows, untuned, self.prior_, weights)
         draws = resolve_tuning(self.tune).run(problem, self.inference_, rng, self.progress)
@@ -134,7 +138,7 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         # A copy: what the user does to X after the fit must not reach the predictions. A mixture in closed form needs
         # no rows for these, and has too many of them.
         held = rows.copy() if draws.components is None else rows
-        data = Data(held, untuned.columns(column_names(self)), untuned, self.prior_)
+        data = Data(held, untuned.describe_columns(column_names(self)), untuned, self.prior_)
         self.posterior_ = Posterior.of(draws, data)
         factors = self.posterior_.typical_factors()
         self.family_ = untuned.with_tuned(factors)
@@ -148,6 +152,10 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         else:
             self._mixture = ClosedForm.of(problem.tuned(factors), draws.components, self.n_clusters_)
         return self
+
+    def _new_rows(self, X: ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        return read_new_rows(self, X, self.family_)
 
     def predict(self, X: ArrayLike, new_clusters: bool = False) -> IntArray:
         """Most probable consensus cluster of each row.

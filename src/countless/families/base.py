@@ -20,6 +20,7 @@ from .._random import as_generator
 from .._validate import as_rows, choose
 from . import verbs
 from .columns import Column
+from .gaps import fill_gaps
 
 FloatArray = NDArray[np.float64]
 FamilyClass = TypeVar("FamilyClass", bound="type[Family]")
@@ -65,6 +66,11 @@ class Family(ABC):
     learnable: ClassVar[tuple[str, ...] | None] = None
     # Whether ``row_statistics`` does without them: then their evidence is a function of the statistics alone.
     statistics_stay: ClassVar[bool] = False
+    # Whether rows may have missing cells (NaN).
+    takes_gaps: ClassVar[bool] = False
+    # What happens to missing cells in a table: "integrated" out, where columns are independent (the family then has the
+    # verb ``column``), "drawn" along with the clusters, or "refused".
+    gaps: ClassVar[str] = "refused"
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -109,9 +115,59 @@ class Family(ABC):
         """
         return {"parameters": parameters}
 
-    def columns(self, names: Sequence[str]) -> tuple[Column, ...]:
+    def describe_columns(self, names: Sequence[str]) -> tuple[Column, ...]:
         """What each column of the rows holds; the family is resolved."""
         return tuple(Column(name, self.short_name()) for name in names)
+
+    # --- tables: rows as users have them, and rows as kernels take them -------------------------------------------
+
+    def read(self, X: Any) -> tuple[Self, FloatArray]:
+        """Rows of what users hand in, and the family that now knows how to read more of the kind."""
+        return self, as_rows(X)
+
+    def read_new(self, X: Any) -> FloatArray:
+        """New rows of the kind that was read."""
+        return as_rows(X, gaps=self.takes_gaps)
+
+    def resolve_with_gaps(self, X: FloatArray) -> Self:
+        """``resolve`` for rows with missing cells."""
+        return self.resolve(fill_gaps(X))
+
+    def draws_gaps(self, X: FloatArray) -> bool:
+        """Whether some cells of ``X`` are missing and have to be drawn along with the clusters."""
+        return False
+
+    def drawn_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Columns whose missing cells are drawn: where they stand in arranged rows, and in widened ones."""
+        nothing = np.empty(0, dtype=np.int64)
+        return nothing, nothing
+
+    def with_levels(self, levels: Sequence[tuple[str, ...] | None]) -> Self:
+        """The family for columns of categories that have these names; others need no names."""
+        return self
+
+    def arrange(self, X: FloatArray) -> FloatArray:
+        """Rows with their columns in the order of the kernels."""
+        return X
+
+    def restore(self, rows: FloatArray) -> FloatArray:
+        """Rows with their columns in the order of the user, the inverse of ``arrange``."""
+        return rows
+
+    def widen(self, rows: FloatArray) -> FloatArray:
+        """Arranged rows in local units with whatever else kernels want to know of each cell."""
+        return rows
+
+    def one_column(self, j: int) -> Self:
+        """The family of column ``j`` alone, where columns are independent; the family is resolved."""
+        return self._with(**{name: _entry(value, j) for name, value in vars(self).items()})
+
+    def part(self, n_columns: int) -> Any:
+        """The family as part of a table: taken apart into columns where these are independent; it is resolved."""
+        from .separate import SeparatePart
+        from .whole import WholePart
+
+        return SeparatePart(self, n_columns) if self.gaps == "integrated" else WholePart(self)
 
     def lower_bound(self, name: str) -> float:
         """Bound that a learnable hyperparameter must stay above; the family is resolved."""
@@ -197,9 +253,12 @@ class Family(ABC):
         >>> round(cl.families.Bernoulli(1.0, 1.0).log_marginal([[1], [1], [0]]), 6)  # log(1/12)
         -2.484907
         """
-        rows = as_rows(X)
-        self.check(rows)
-        family, local, log_jacobian = localise(self.resolve(rows), rows)
+        known, rows = self.read(X)
+        known.check(rows)
+        resolved = known.resolve(rows)
+        if resolved.draws_gaps(rows):
+            raise ValueError("X: the evidence of correlated columns with missing cells has no closed form")
+        family, local, log_jacobian = localise(resolved, rows)
         clusters = family.allocate(1)
         _absorb(family.prepare(), *clusters, local)
         return float(verbs.log_marginal(family.prepare(), clusters.statistics, clusters.cache, 0)) + log_jacobian
@@ -210,13 +269,17 @@ class Family(ABC):
         Without ``X`` this is the prior predictive. Hyperparameters left open are set from ``X``, or from
         ``X_new`` where there is no ``X``.
         """
-        new = as_rows(X_new, name="X_new")
-        given = new[:0] if X is None else as_rows(X)
+        if X is None:
+            known, new = self.read(X_new)
+            given = new[:0]
+        else:
+            known, given = self.read(X)
+            new = known.read_new(X_new)
         if new.shape[1] != given.shape[1]:
             raise ValueError(f"X_new has {new.shape[1]} columns, but X has {given.shape[1]}")
-        self.check(given)
+        known.check(given)
         everything = np.concatenate([given, new])
-        family = self.resolve(given if len(given) else new)
+        family = known.resolve(given if len(given) else new)
         family.check(new)
         units = family.units(everything)
         family, everything, _ = localise(family, everything)
@@ -224,7 +287,7 @@ class Family(ABC):
         _absorb(family.prepare(), *clusters, everything[: len(given)])
         out = np.empty(len(new))
         _predict_all(family.prepare(), *clusters, everything[len(given) :], out)
-        return out if units is None else out - np.log(units[1]).sum()
+        return out if units is None else out - log_volumes(new, units[1])
 
     def sample(self, n: int, rng: Any = None, X: ArrayLike | None = None) -> FloatArray:
         """``n`` rows of one cluster: its parameters are drawn once, given the rows ``X`` if there are any."""
@@ -233,14 +296,15 @@ class Family(ABC):
             family = self.resolve(self._no_rows())
             given = None
         else:
-            given = as_rows(X)
-            self.check(given)
-            family = self.resolve(given)
+            known, given = self.read(X)
+            known.check(given)
+            family = known.resolve(given)
         units = None if given is None else family.units(given)
         if given is None or units is None:
             return family.draw_rows(family.draw_parameters(rng, given), n, rng)
         local, rows, _ = localise(family, given)
-        return local.draw_rows(local.draw_parameters(rng, rows), n, rng) * units[1] + units[0]
+        drawn = local.draw_rows(local.draw_parameters(rng, rows), n, rng)
+        return local.restore(drawn) * units[1] + units[0]
 
     def draw_parameters(self, rng: Any = None, X: FloatArray | None = None) -> FloatArray:
         """One draw of the parameters of a cluster that holds the rows ``X``; the family is resolved."""
@@ -258,6 +322,12 @@ class Family(ABC):
 
     def _with(self, **changes: Any) -> Self:
         return replace(self, **changes)  # type: ignore[type-var]
+
+
+def _entry(value: Any, j: int) -> Any:
+    if isinstance(value, tuple):
+        return (value[j],)
+    return value[j : j + 1] if isinstance(value, np.ndarray) and value.ndim else value
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -291,13 +361,21 @@ def _multiplied(value: Any, factor: float, bound: float) -> Any:
 
 
 def localise(family: Family, rows: FloatArray) -> tuple[Family, FloatArray, float]:
-    """Rows in the units that suit the arithmetic, the family moved along, and the log Jacobian of the rows."""
+    """Rows as kernels take them, in the units that suit the arithmetic; the family moved along; their log Jacobian."""
     units = family.units(rows)
     if units is None:
-        return family, rows, 0.0
+        return family, family.widen(family.arrange(rows)), 0.0
     shift, scale = units
-    moved = np.ascontiguousarray((rows - shift) / scale)
-    return family.in_units(shift, scale), moved, -len(rows) * float(np.log(scale).sum())
+    local = family.in_units(shift, scale)
+    moved = local.widen(local.arrange(np.ascontiguousarray((rows - shift) / scale)))
+    return local, moved, -float(np.sum(log_volumes(rows, scale)))
+
+
+def log_volumes(rows: FloatArray, scale: FloatArray) -> FloatArray:
+    """What a change of units adds to the log density of each row: the log scales of the cells that it shows."""
+    missing = np.isnan(rows)
+    whole = np.full(len(rows), np.log(scale).sum())
+    return whole - missing @ np.log(scale) if missing.any() else whole
 
 
 def register(name: str) -> Any:
@@ -311,9 +389,11 @@ def register(name: str) -> Any:
 
 
 def resolve_family(family: str | Family) -> Family:
-    """Family object for a short string; an object is returned as it is."""
+    """Family object for a short string (``"auto"``: a table, read off the data); an object is returned as it is."""
     if isinstance(family, Family):
         return family
+    if isinstance(family, str) and family == "auto":
+        return FAMILIES["table"]()
     return choose("family", family, FAMILIES, "a countless.families object")()
 
 
@@ -392,7 +472,8 @@ def require_counts(X: FloatArray, family: str) -> None:
 
 def require_squares(local: FloatArray, X: FloatArray) -> None:
     """Raise unless the squares of all cells of ``local``, which are those of ``X`` in other units, are finite."""
-    if len(local) and max(local.max(), -local.min()) > LARGEST:
+    # fmax and fmin step over missing cells.
+    if len(local) and max(np.fmax.reduce(local, axis=None), -np.fmin.reduce(local, axis=None)) > LARGEST:
         i, j = np.argwhere(np.abs(local) > LARGEST)[0]
         raise ValueError(f"X: column {j} holds {X[i, j]:g}, too large to be squared; use other units for it")
 

@@ -38,6 +38,7 @@ class Bernoulli(Family):
 
     learnable: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
+    gaps: ClassVar = "integrated"
 
     a: ArrayLike | None = None
     b: ArrayLike | None = None

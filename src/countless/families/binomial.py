@@ -48,6 +48,7 @@ class Binomial(Family):
 
     learnable: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
+    gaps: ClassVar = "integrated"
 
     trials: ArrayLike | None = None
     a: ArrayLike | None = None
@@ -94,6 +95,11 @@ class Binomial(Family):
 @kernel
 def _log_choose(trials, count):
     return math.lgamma(trials + 1.0) - math.lgamma(count + 1.0) - math.lgamma(trials - count + 1.0)
+
+
+@implements(verbs.column, BetaColumns)
+def _column(family, j):
+    return BetaColumns(family.trials[j : j + 1], family.a[j : j + 1], family.b[j : j + 1])
 
 
 @implements(verbs.row_statistics, BetaColumns)

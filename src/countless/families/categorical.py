@@ -28,10 +28,14 @@ MOST_LEVELS = 1_000_000
 
 
 class DirichletColumns(NamedTuple):
-    """Concentrations of all levels of all columns in one array; ``first[j]`` is where column j starts."""
+    """Concentrations of all levels of all columns in one array; ``first[j]`` is where column j starts.
+
+    ``spans[j]`` is what ``first`` would be if column j were alone.
+    """
 
     concentration: FloatArray
     first: NDArray[np.int64]
+    spans: NDArray[np.int64]
     totals: FloatArray
 
 
@@ -60,6 +64,7 @@ class Categorical(Family):
 
     learnable: ClassVar = ("concentration",)
     statistics_stay: ClassVar = True
+    gaps: ClassVar = "integrated"
 
     concentration: Any = None
     n_levels: Any = None
@@ -90,6 +95,10 @@ class Categorical(Family):
             raise ValueError(f"n_levels must be a whole number for each of the {d} columns, got {self.n_levels!r}")
         return np.broadcast_to(levels, (d,))
 
+    def with_levels(self, levels: Sequence[tuple[str, ...] | None]) -> Self:
+        """As many levels as there are names, whether or not the rows hold them all."""
+        return self._with(n_levels=[len(names or ()) for names in levels])
+
     def check(self, X: FloatArray) -> None:
         require_counts(X, "categorical data")
         if X.max(initial=0) >= MOST_LEVELS:
@@ -111,6 +120,7 @@ class Categorical(Family):
         return DirichletColumns(
             np.ascontiguousarray(np.concatenate(columns)),
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.array([[0, size] for size in sizes], dtype=np.int64),
             np.array([column.sum() for column in columns]),
         )
 
@@ -123,7 +133,7 @@ class Categorical(Family):
         """Probabilities of the levels, column after column."""
         return {"probabilities": parameters}
 
-    def columns(self, names: Sequence[str]) -> tuple[Column, ...]:
+    def describe_columns(self, names: Sequence[str]) -> tuple[Column, ...]:
         """Categories are called by their codes."""
         levels: Any = self.n_levels
         return tuple(
@@ -166,6 +176,16 @@ def _pseudo_counts(given: Any, n_levels: int, column: FloatArray, j: int) -> Flo
     if not np.all((values > 0) & np.isfinite(values)):
         raise ValueError(f"concentration must be positive, got {given!r}")
     return values
+
+
+@implements(verbs.column, DirichletColumns)
+def _column(family, j):
+    return DirichletColumns(
+        family.concentration[family.first[j] : family.first[j + 1]],
+        family.spans[j],
+        family.spans[j : j + 1],
+        family.totals[j : j + 1],
+    )
 
 
 @implements(verbs.row_statistics, DirichletColumns)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+# Family of a column that is not used, and the category that gathers rare ones.
+IGNORED = "ignore"
+OTHER = "(other)"
 
 
 @dataclass(frozen=True)
@@ -14,9 +18,11 @@ class Column:
     name : str
     family : str
         Short name of the family that models it: ``"gaussian"`` (together with the other columns of that family),
-        ``"diagonal-gaussian"``, ``"categorical"``, ``"poisson"``, ...
+        ``"diagonal-gaussian"``, ``"categorical"``, ``"poisson"``, ...; ``"ignore"`` where it is left out.
     levels : tuple or None
         Categories in the order of their codes 0, 1, 2, ...; None where cells are numbers.
+    note : str
+        Why it is read in this way.
 
     Examples
     --------
@@ -28,6 +34,7 @@ class Column:
     name: str
     family: str
     levels: tuple[str, ...] | None = None
+    note: str = ""
 
     @property
     def is_categorical(self) -> bool:
@@ -39,3 +46,7 @@ class Column:
         if cell != cell:
             return ""
         return f"{cell:.6g}" if self.levels is None else self.levels[int(cell)]
+
+    def as_family(self, family: str, note: str) -> Column:
+        """The same column modelled by another family."""
+        return replace(self, family=family, note=note)

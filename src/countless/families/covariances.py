@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .base import FloatArray, as_numbers, blocks, column_moments, per_column
+from .gaps import fill_gaps
 
 
 def default_covariance(X: FloatArray) -> FloatArray:
@@ -22,6 +23,28 @@ def default_covariance(X: FloatArray) -> FloatArray:
     shrinkage = (d + 1) / (n + d + 1)
     mixed = (1 - shrinkage) * correlation
     np.fill_diagonal(mixed, 1.0)
+    return mixed * np.outer(root, root)
+
+
+def covariance_with_gaps(X: FloatArray) -> FloatArray:
+    """``default_covariance`` of a table with missing cells: a correlation comes from the rows that show both columns.
+
+    Such correlations may contradict each other; then they are pulled towards zero until they do not.
+    """
+    d = X.shape[1]
+    shown = ~np.isnan(X)
+    mean, variance = column_moments(fill_gaps(X))
+    root = np.sqrt(variance)
+    standard = np.where(shown, (X - mean) / root, 0.0)
+    both = shown.T.astype(np.float64) @ shown
+    products, squares = standard.T @ standard, (standard**2).T @ shown
+    correlation = products / np.maximum(np.sqrt(squares * squares.T), 1e-300)
+    mixed = correlation * both / (both + d + 1)
+    np.fill_diagonal(mixed, 1.0)
+    smallest = np.linalg.eigvalsh(mixed)[0]
+    if smallest < 0.01:
+        mixed *= (1.0 - 0.01) / (1.0 - smallest)
+        np.fill_diagonal(mixed, 1.0)
     return mixed * np.outer(root, root)
 
 

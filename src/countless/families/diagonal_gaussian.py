@@ -55,6 +55,7 @@ class DiagonalGaussian(Family):
 
     learnable: ClassVar = ("mean_strength", "scale", "dof")
     statistics_stay: ClassVar = True
+    gaps: ClassVar = "integrated"
 
     mean: ArrayLike | None = None
     mean_strength: ArrayLike | None = None
@@ -93,6 +94,13 @@ class DiagonalGaussian(Family):
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         d = len(parameters) // 2
         return rng.normal(parameters[:d], 1.0 / np.sqrt(parameters[d:]), size=(n, d))
+
+
+@implements(verbs.column, NormalInverseGamma)
+def _column(family, j):
+    return NormalInverseGamma(
+        family.mean[j : j + 1], family.mean_strength[j : j + 1], family.scale[j : j + 1], family.dof[j : j + 1]
+    )
 
 
 @implements(verbs.row_statistics, NormalInverseGamma)

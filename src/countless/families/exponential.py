@@ -44,6 +44,7 @@ class Exponential(Family):
 
     learnable: ClassVar = ("shape", "rate")
     statistics_stay: ClassVar = True
+    gaps: ClassVar = "integrated"
 
     shape: ArrayLike | None = None
     rate: ArrayLike | None = None
@@ -79,6 +80,11 @@ class Exponential(Family):
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.exponential(1.0 / parameters, size=(n, len(parameters)))
+
+
+@implements(verbs.column, GammaRates)
+def _column(family, j):
+    return GammaRates(family.shape[j : j + 1], family.rate[j : j + 1])
 
 
 @implements(verbs.row_statistics, GammaRates)

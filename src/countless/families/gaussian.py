@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +39,8 @@ from .base import (
     per_column,
     register,
 )
-from .covariances import covariance_matrix, default_covariance
+from .covariances import covariance_matrix, covariance_with_gaps, default_covariance
+from .gaps import fill_gaps
 from .verbs import implements
 
 # Cache of a cluster: c, v, log det P, the constants of the two predictives, then m and the factor of P.
@@ -94,6 +95,7 @@ class Gaussian(Family):
 
     learnable: ClassVar = ("mean_strength", "scale", "dof")
     statistics_stay: ClassVar = True
+    gaps: ClassVar = "drawn"
 
     mean: ArrayLike | None = None
     mean_strength: float | None = None
@@ -113,6 +115,19 @@ class Gaussian(Family):
             else covariance_matrix("scale", self.scale, d),
             dof=dof,
         )
+
+    def resolve_with_gaps(self, X: FloatArray) -> Self:
+        """The scale left open takes its correlations from the rows that show both columns."""
+        family = self.resolve(fill_gaps(X))
+        if self.scale is not None or not np.isnan(X).any():
+            return family
+        return family._with(scale=covariance_with_gaps(X) / EXPECTED_CLUSTERS ** (2 / X.shape[1]))
+
+    def part(self, n_columns: int) -> Any:
+        """The block as part of a table, with missing cells drawn."""
+        from .gaussian_holes import GaussianPart
+
+        return GaussianPart(self, n_columns)
 
     def lower_bound(self, name: str) -> float:
         return np.size(np.asarray(self.mean)) - 1.0 if name == "dof" else 0.0

@@ -47,6 +47,7 @@ class Geometric(Family):
 
     learnable: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
+    gaps: ClassVar = "integrated"
 
     a: ArrayLike | None = None
     b: ArrayLike | None = None
@@ -74,6 +75,11 @@ class Geometric(Family):
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.geometric(parameters, size=(n, len(parameters))).astype(np.float64) - 1.0
+
+
+@implements(verbs.column, BetaFailures)
+def _column(family, j):
+    return BetaFailures(family.a[j : j + 1], family.b[j : j + 1])
 
 
 @implements(verbs.row_statistics, BetaFailures)

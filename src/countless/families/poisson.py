@@ -45,6 +45,7 @@ class Poisson(Family):
 
     learnable: ClassVar = ("shape", "rate")
     statistics_stay: ClassVar = True
+    gaps: ClassVar = "integrated"
 
     shape: ArrayLike | None = None
     rate: ArrayLike | None = None
@@ -71,6 +72,11 @@ class Poisson(Family):
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         return rng.poisson(parameters, size=(n, len(parameters))).astype(np.float64)
+
+
+@implements(verbs.column, GammaCounts)
+def _column(family, j):
+    return GammaCounts(family.shape[j : j + 1], family.rate[j : j + 1])
 
 
 @implements(verbs.row_statistics, GammaCounts)

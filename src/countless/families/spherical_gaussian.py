@@ -54,6 +54,7 @@ class SphericalGaussian(Family):
 
     learnable: ClassVar = ("variance", "mean_variance")
     statistics_stay: ClassVar = True
+    gaps: ClassVar = "integrated"
 
     variance: float | None = None
     mean: ArrayLike | None = None
@@ -107,6 +108,11 @@ def _spread(X: FloatArray, variance: FloatArray) -> float:
     """Mean variance of the columns, where those that vary set the unit."""
     vary = np.ptp(X, axis=0) > 0 if len(X) else np.zeros(len(variance), dtype=bool)
     return float(variance[vary].sum() / len(variance)) if vary.any() else 1.0
+
+
+@implements(verbs.column, Spherical)
+def _column(family, j):
+    return Spherical(family.mean[j : j + 1], family.variance, family.mean_variance)
 
 
 @implements(verbs.row_statistics, Spherical)

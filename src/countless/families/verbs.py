@@ -72,6 +72,11 @@ def implements(generic: Callable[..., Any], cls: type) -> Callable[[Callable[...
     return register
 
 
+def is_implemented(generic: Callable[..., Any], cls: type) -> bool:
+    """Whether a verb is registered for hyperparameters of type ``cls``."""
+    return (generic.__name__, cls) in _REGISTRY
+
+
 # --- required ------------------------------------------------------------------------------------------------
 
 
@@ -127,6 +132,34 @@ def divergence(family, row, centre):
 
     ``centre`` holds the mean statistics of the cluster, ``statistics[k] / statistics[k, 0]``.
     """
+
+
+# --- for rows with missing cells ---------------------------------------------------------------------------------
+
+
+@optional
+def column(family, j):
+    """Hyperparameters of column ``j`` alone, for families whose columns are independent given the cluster.
+
+    A table takes such a family apart, column by column, so that a missing cell counts for nothing. A family without
+    this verb stays whole.
+    """
+    return family
+
+
+@inlined
+def is_open(family, row):
+    """Whether ``row`` holds cells that were missing and are drawn along with the clusters. Default: none are."""
+    return False
+
+
+@optional
+def fill(family, statistics, cache, k, row, rng, work):
+    """Draw the missing cells of ``row``, in place, from their law given its other cells and the rows of cluster ``k``.
+
+    The row itself is not in the cluster.
+    """
+    return
 
 
 # --- with defaults that a family may replace by something faster ------------------------------------------------

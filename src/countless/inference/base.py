@@ -22,6 +22,8 @@ class Inference(ABC):
 
     # Whether rows may count more or less than once.
     weighs_rows: ClassVar[bool] = False
+    # Whether missing cells can be drawn along with the clusters.
+    draws_gaps: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
@@ -62,19 +64,30 @@ SAMPLING_LIMIT = 2_000_000
 
 
 def resolve_inference(
-    inference: str | Inference, n_rows: int, n_columns: int, sticks: bool = True, weighted: bool = False
+    inference: str | Inference,
+    n_rows: int,
+    n_columns: int,
+    sticks: bool = True,
+    weighted: bool = False,
+    gaps: bool = False,
 ) -> Inference:
     """Engine object for a short string; ``"auto"`` picks by the size of the problem.
 
     Sampling where it takes minutes at most; beyond, variational, or MAP for a prior without ``sticks``. Rows that are
-    ``weighted`` need an engine that can weigh them.
+    ``weighted`` need an engine that can weigh them, and those with ``gaps`` in correlated columns one that fills these.
     """
     if isinstance(inference, str) and inference == "auto":
-        small = n_rows * max(n_columns, 4) ** 1.5 <= SAMPLING_LIMIT and not weighted
+        small = gaps or (n_rows * max(n_columns, 4) ** 1.5 <= SAMPLING_LIMIT and not weighted)
         inference = "gibbs" if small else "variational" if sticks else "map"
     if not isinstance(inference, Inference):
         inference = choose("inference", inference, ENGINES, "'auto' or a countless.inference object")()
     if weighted and not inference.weighs_rows:
         able = " or ".join(sorted(repr(name) for name, cls in ENGINES.items() if cls.weighs_rows))
         raise ValueError(f"sample_weight: {type(inference).__name__} counts every row once; choose inference={able}")
+    if gaps and not inference.draws_gaps:
+        able = " or ".join(sorted(repr(name) for name, cls in ENGINES.items() if cls.draws_gaps))
+        raise ValueError(
+            f"X: cells are missing in correlated Gaussian columns, which {type(inference).__name__} cannot draw; "
+            f"choose inference={able}, or the family 'diagonal-gaussian' for these columns"
+        )
     return inference

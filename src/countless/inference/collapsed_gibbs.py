@@ -62,6 +62,7 @@ class CollapsedGibbs(Sampler):
     n_threads: int | None = None
     extra_moves: tuple[Any, ...] = ()
 
+    draws_gaps: ClassVar[bool] = True
     title: ClassVar[str] = "collapsed Gibbs"
 
     def __post_init__(self) -> None:

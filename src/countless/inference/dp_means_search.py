@@ -162,7 +162,7 @@ def _one_cluster(table: Table, rng: np.random.Generator) -> Table:
         centred = rows - rows.mean(axis=0)
         drawn = rng.standard_normal((len(rows), len(rows))) @ centred / np.sqrt(len(rows))
     else:
-        drawn = measure.local(measure.family.sample(len(rows), rng, X=rows * measure.scale + measure.shift))
+        drawn = measure.local(measure.family.sample(len(rows), rng, X=measure.restored(rows)))
     return Table(measure, np.ascontiguousarray(drawn), table.weights)
 
 

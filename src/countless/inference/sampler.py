@@ -72,6 +72,7 @@ class Sampler(Inference):
     def _chain(
         self, problem: Problem, number: int, rng: np.random.Generator, monitor: Monitor, schedule: Schedule
     ) -> Trace:
+        problem = problem.for_chain()
         labels = start_labels(self.start, number, problem, rng)
         concentration: Any = problem.prior.initial().concentration
         state = State(problem, labels, concentration)

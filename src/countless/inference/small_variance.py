@@ -81,15 +81,19 @@ class Measure(NamedTuple):
         return self.n_statistics + self.n_columns + 1
 
     def local(self, rows: FloatArray) -> FloatArray:
-        """Rows in the units that suit the arithmetic."""
-        if not self.shift.any() and (self.scale == 1.0).all():
-            return rows
-        return np.ascontiguousarray((rows - self.shift) / self.scale)
+        """Rows in the units that suit the arithmetic, their columns in the order of the kernels."""
+        if self.shift.any() or (self.scale != 1.0).any():
+            rows = np.ascontiguousarray((rows - self.shift) / self.scale)
+        return rows if self.family is None else self.family.arrange(rows)
+
+    def restored(self, rows: FloatArray) -> FloatArray:
+        """Rows in the user's units and order."""
+        ordered = rows if self.family is None else self.family.restore(rows)
+        return np.ascontiguousarray(ordered * self.scale + self.shift)
 
     def centres(self, sums: FloatArray) -> FloatArray:
         """Mean of the rows of each cluster, in the user's units."""
-        means = sums[:, self.n_statistics : -1] / sums[:, :1]
-        return np.ascontiguousarray(means * self.scale + self.shift)
+        return self.restored(sums[:, self.n_statistics : -1] / sums[:, :1])
 
 
 @kernel

@@ -108,6 +108,8 @@ def _allocate(family, rng, rows, log_new, table, chain, n_clusters, order, first
                 statistics[chosen, s] = 0.0
             verbs.refresh(family, statistics, cache, chosen, chain.work)
             n_clusters += 1
+        if verbs.is_open(family, row):
+            verbs.fill(family, statistics, cache, chosen, row, rng, chain.work)
         verbs.add(family, statistics, cache, chosen, row, chain.work)
         sizes[chosen] += 1
         chain.labels[i] = chosen

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from .._validate import by_first_appearance
 from ..families import Family, Layout, verbs
-from ..families.base import Cluster
+from ..families.base import Cluster, log_volumes
 from ..priors import Prior
 from ..priors.verbs import PartitionTable
 
@@ -43,12 +43,21 @@ class Chain(NamedTuple):
     parameters: FloatArray
 
 
+class Gaps(NamedTuple):
+    """Missing cells that are drawn: their rows, their columns in ``Problem.X`` and in ``Problem.rows``."""
+
+    rows: IntArray
+    columns: IntArray
+    places: IntArray
+
+
 @dataclass(frozen=True)
 class Problem:
     """Rows with the family and the prior, in the units that suit the arithmetic; shared by all chains.
 
-    Samplers walk over ``rows``, a copy in those units that is made when it is first asked for. Engines that
-    go over blocks of rows take them from ``X`` with ``shift`` and ``scale``, and need no copy.
+    Columns are in the order of the kernels. Samplers walk over ``rows``, a copy in those units that is made when it is
+    first asked for. Engines that go over blocks of rows take them from ``X`` with ``shift`` and ``scale``, and need no
+    copy.
     """
 
     X: FloatArray
@@ -58,6 +67,8 @@ class Problem:
     hyper: Any
     prior: Prior
     weights: FloatArray | None = None
+    # Whether cells that are missing are drawn along with the clusters; then each chain has rows of its own.
+    draws_gaps: bool = False
     # Where hyperparameters are learned: the family without that, their log factors, and the log density of these.
     base: Family | None = None
     log_factors: Mapping[str, float] = field(default_factory=dict)
@@ -67,11 +78,13 @@ class Problem:
     def of(cls, X: FloatArray, family: Family, prior: Prior, weights: FloatArray | None = None) -> Problem:
         """Prepare rows ``X``, each counted ``weights`` times, for a resolved family and prior."""
         units = family.units(X)
+        arranged = family.arrange(X)
         if units is None:
             nothing, one = np.zeros(X.shape[1]), np.ones(X.shape[1])
-            return cls(X, nothing, one, family, family.prepare(), prior, weights)
+            return cls(arranged, nothing, one, family, family.prepare(), prior, weights, family.draws_gaps(X))
         local = family.in_units(*units)
-        return cls(X, *units, local, local.prepare(), prior, weights)
+        shift, scale = (family.arrange(row[None, :])[0] for row in units)
+        return cls(arranged, shift, scale, local, local.prepare(), prior, weights, family.draws_gaps(X))
 
     @property
     def n_rows(self) -> int:
@@ -79,8 +92,28 @@ class Problem:
 
     @cached_property
     def rows(self) -> FloatArray:
-        """All rows in the units of the arithmetic."""
-        return self.local(self.X)
+        """All rows in the units of the arithmetic, as kernels take them."""
+        return self.family.widen(self.local(self.X))
+
+    def for_chain(self) -> Problem:
+        """The same problem for one chain, which may write into its rows where missing cells are drawn."""
+        if not self.draws_gaps:
+            return self
+        twin = replace(self)
+        vars(twin).update(rows=self.rows.copy(), log_new=self.log_new)
+        return twin
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """The cells that are drawn."""
+        plain, wide = self.family.drawn_columns()
+        rows, which = np.nonzero(np.isnan(self.X[:, plain]))
+        return Gaps(rows, plain[which], wide[which])
+
+    def drawn_cells(self) -> FloatArray:
+        """What the missing cells hold now, in the user's units, in the order of ``gaps``."""
+        rows, columns, places = self.gaps
+        return self.rows[rows, places] * self.scale[columns] + self.shift[columns]
 
     def local(self, X: FloatArray) -> FloatArray:
         """Rows ``X`` in the units of the arithmetic."""
@@ -107,8 +140,8 @@ class Problem:
     @cached_property
     def log_jacobian(self) -> float:
         """What turns a log density of all rows in local units into one in the user's."""
-        count = self.n_rows if self.weights is None else float(self.weights.sum())
-        return -count * float(np.log(self.scale).sum())
+        volumes = log_volumes(self.X, self.scale)
+        return -float(volumes.sum() if self.weights is None else volumes @ self.weights)
 
     def describe(self, parameters: FloatArray) -> dict[str, FloatArray]:
         """Parameters of clusters (clusters, P) as named arrays in the user's units."""

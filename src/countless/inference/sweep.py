@@ -2,7 +2,8 @@
 
 Pletscher 2007, alg. 3.3; Raykov et al. 2016, section 2. Row i joins cluster k with probability proportional
 to (n_k + offset) p(x_i | rows of k), and a new one with V(t + 1) / V(t) p(x_i). A row that stays where it
-was is never removed: its own cluster is asked for the predictive of the other members instead.
+was is never removed: its own cluster is asked for the predictive of the other members instead. Where the family
+draws missing cells, a row is placed by the cells that it shows, and the others are drawn in its new cluster.
 """
 
 from __future__ import annotations
@@ -101,6 +102,8 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, order, first, g
         else:
             chosen = draw_from_logs(rng, log_weights, n_slots + 1)
         if chosen == own or (alone and chosen == n_slots):
+            if verbs.is_open(family, row):
+                refill(family, rng, statistics, cache, board, own, row, work)
             continue
         moved += 1
         sizes[own] -= 1
@@ -120,10 +123,23 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, order, first, g
             clear(family, statistics, cache, k, work)
         sizes[k] += 1
         log_sizes[k] = math.log(sizes[k] + offset)
+        if verbs.is_open(family, row):
+            verbs.fill(family, statistics, cache, k, row, rng, work)
         verbs.add(family, statistics, cache, k, row, work)
         verbs.publish(family, statistics, cache, board, k)
         labels[i] = k
     return order.size, n_clusters, moved
+
+
+@kernel
+def refill(family, rng, statistics, cache, board, k, row, work):
+    """Draw the missing cells of a row anew in the cluster where it stays."""
+    verbs.remove(family, statistics, cache, k, row, work)
+    if statistics[k, 0] < 0.5:
+        clear(family, statistics, cache, k, work)
+    verbs.fill(family, statistics, cache, k, row, rng, work)
+    verbs.add(family, statistics, cache, k, row, work)
+    verbs.publish(family, statistics, cache, board, k)
 
 
 @kernel

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..families import Family, verbs
-from ..families.base import Cluster, refresh_all, require_squares
+from ..families.base import Cluster, log_volumes, refresh_all, require_squares
 from ..inference import Components, Problem
 from ..inference.state import FloatArray, IntArray
 from .predictive import score
@@ -73,7 +73,7 @@ class ClosedForm:
         for i, k in enumerate(chosen):
             verbs.draw_parameters(hyper, clusters.statistics, clusters.cache, k, rng, parameters)
             rows[i] = self.family.draw_rows(parameters[k], 1, rng)[0]
-        return rows * self.scale + self.shift, np.where(chosen < self.n_clusters, chosen, -1)
+        return self.family.restore(rows * self.scale + self.shift), np.where(chosen < self.n_clusters, chosen, -1)
 
     def _clusters(self) -> tuple[Any, Cluster]:
         clusters = self.family.allocate(len(self.components.statistics) + 1)
@@ -83,10 +83,11 @@ class ClosedForm:
         return hyper, clusters
 
     def _scores(self, X_new: FloatArray) -> FloatArray:
+        arranged = self.family.arrange(X_new)
         with np.errstate(over="ignore"):  # what overflows is named below
-            local = np.ascontiguousarray((X_new - self.shift) / self.scale)
-        require_squares(local, X_new)
+            local = np.ascontiguousarray((arranged - self.shift) / self.scale)
+        require_squares(local, arranged)
         hyper, clusters = self._clusters()
         out = np.empty((len(local), len(clusters.statistics)))
-        score(hyper, *clusters, local, out)
-        return out + self.components.log_weights - np.log(self.scale).sum()
+        score(hyper, *clusters, self.family.widen(local), out)
+        return out + self.components.log_weights - log_volumes(arranged, self.scale)[:, None]

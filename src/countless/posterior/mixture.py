@@ -77,7 +77,7 @@ class MixtureDensity:
             self.family.draw_rows(self.parameters[k], int(count), rng)
             for k, count in zip(*np.unique(labels, return_counts=True), strict=True)
         ]
-        return np.concatenate(parts) * self.scale + self.shift, labels
+        return self.family.restore(np.concatenate(parts) * self.scale + self.shift), labels
 
     def _scores(self, X: FloatArray) -> Iterator[FloatArray]:
         hyper = self.family.prepare()
@@ -85,7 +85,7 @@ class MixtureDensity:
         _naturals(hyper, self.parameters, natural)
         natural[:, 0] += self.log_weights - np.log(self.scale).sum()
         for start in range(0, len(X), BLOCK):
-            block = X[start : start + BLOCK]
+            block = self.family.arrange(X[start : start + BLOCK])
             with np.errstate(over="ignore"):  # what overflows is named below
                 local = np.ascontiguousarray((block - self.shift) / self.scale)
             require_squares(local, block)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..families import Family, localise, verbs
-from ..families.base import require_squares
+from ..families.base import log_volumes, require_squares
 from ..priors import Prior
 from .data import Data
 from .draws import Posterior
@@ -39,7 +39,6 @@ class Predictor:
         units = family.units(X)
         self._units = units
         self._family, self._rows, _ = localise(family, X)
-        self._log_volume = 0.0 if units is None else float(np.log(units[1]).sum())
         self._prior = prior
         self._hyper = self._family.prepare()
 
@@ -67,13 +66,13 @@ class Predictor:
         return total - np.log(len(picked))
 
     def local(self, X_new: FloatArray) -> FloatArray:
-        """New rows in the units of the arithmetic."""
+        """New rows in the units of the arithmetic, as kernels take them."""
         if self._units is None:
-            return X_new
+            return self._family.widen(self._family.arrange(X_new))
         with np.errstate(over="ignore"):  # what overflows is named below
             local = np.ascontiguousarray((X_new - self._units[0]) / self._units[1])
         require_squares(local, X_new)
-        return local
+        return self._family.widen(self._family.arrange(local))
 
     def log_weighted(self, X_new: FloatArray, labels: NDArray[Any], concentration: float) -> FloatArray:
         """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
@@ -83,7 +82,8 @@ class Predictor:
         _fill(self._hyper, *clusters, self._rows, labels)
         out = np.empty((len(X_new), n_clusters + 1))
         score(self._hyper, *clusters, self.local(X_new), out)
-        return out + self.log_weights(labels, concentration) - self._log_volume
+        volumes = 0.0 if self._units is None else log_volumes(X_new, self._units[1])[:, None]
+        return out + self.log_weights(labels, concentration) - volumes
 
     def log_weights(self, labels: IntArray, concentration: float) -> FloatArray:
         """Log probability that row N + 1 joins each cluster, or (last) a new one."""
@@ -100,10 +100,11 @@ class Predictor:
         cluster = self._family.allocate(1)
         _fill(self._hyper, *cluster, members, np.zeros(len(members), dtype=np.int64))
         parameters = np.zeros((1, self._family.layout().parameters))
-        rows = np.empty((n, members.shape[1]))
-        for i in range(n):
+        drawn = []
+        for _ in range(n):
             verbs.draw_parameters(self._hyper, cluster.statistics, cluster.cache, 0, rng, parameters)
-            rows[i] = self._family.draw_rows(parameters[0], 1, rng)[0]
+            drawn.append(self._family.draw_rows(parameters[0], 1, rng)[0])
+        rows = self._family.restore(np.array(drawn))
         return rows if self._units is None else rows * self._units[1] + self._units[0]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from .._validate import whole_number
 from ..inference import Draws, Inference, Problem
 from ..inference.hyperparameters import SPREAD, learned_names, positive
+from ..inference.state import FloatArray
 from ..posterior import Posterior, Predictor
 from .base import Tuning, register, with_factors
 
@@ -118,7 +119,12 @@ def _score(
         draws = engine.run(part, rng, progress)
         if draws.interrupted:
             return -math.inf, True
-        predictor = Predictor(part.rows, part.family, part.prior)
+        predictor = Predictor(_local(part), part.family, part.prior)
         posterior = Posterior.of(draws._replace(log_factors=None))
-        densities.append(predictor.log_density(problem.rows[left_out], posterior, MOST_DRAWS))
+        densities.append(predictor.log_density(_local(problem.some(left_out)), posterior, MOST_DRAWS))
     return float(np.mean(np.concatenate(densities))), False
+
+
+def _local(problem: Problem) -> FloatArray:
+    """Rows in the units of the arithmetic, their columns in the order of the user."""
+    return problem.family.restore(problem.local(problem.X))
