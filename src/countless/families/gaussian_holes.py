@@ -25,9 +25,10 @@ from .._special import LOG_PI, factorise, rank_one
 from . import verbs
 from .base import FloatArray, Layout
 from .gaussian import _DOF, _MEAN, _STRENGTH, Gaussian, NormalInverseWishart
-from .verbs import implements
+from .verbs import implements, never_inlined
 
 
+@never_inlined
 class GaussianHoles(NamedTuple):
     """The block's hyperparameters, and where the cache of a cluster has room for a second factor."""
 

@@ -10,9 +10,10 @@ import math
 from typing import Any, NamedTuple
 
 from . import verbs
-from .verbs import implements
+from .verbs import implements, never_inlined
 
 
+@never_inlined
 class Pair(NamedTuple):
     """Hyperparameters of both sides, and how much of each array belongs to the left one."""
 

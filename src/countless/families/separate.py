@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from . import verbs
 from .base import Family, FloatArray, Layout
-from .verbs import implements
+from .verbs import implements, never_inlined
 
 IntArray = NDArray[np.int64]
 
 
+@never_inlined
 class Separate(NamedTuple):
     """Hyperparameters of all columns, and where each column begins in the arrays of a cluster."""
 

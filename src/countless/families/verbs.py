@@ -21,6 +21,8 @@ from numba.extending import overload
 from .._jit import OPTIONS
 
 _REGISTRY: dict[tuple[str, type], Callable[..., Any]] = {}
+# Types whose verbs are never inlined: they call those of other families, and compiling would take for ever.
+_TOO_LONG: set[type] = set()
 
 
 def _find(name: str, cls: type, default: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -39,11 +41,17 @@ def _generic(stub: Callable[..., Any], default: Callable[..., Any] | None, inlin
     dispatch.__name__ = dispatch.__qualname__ = name
     dispatch.__doc__ = stub.__doc__
 
-    @overload(dispatch, strict=False, jit_options={**OPTIONS, "forceinline": inline})
-    def _choose(family: Any, *rest: Any) -> Callable[..., Any] | None:
-        cls = getattr(family, "instance_class", None)
-        return None if cls is None else _find(name, cls, default)
+    def choose(inlined: bool) -> Callable[..., Any]:
+        def _choose(family: Any, *rest: Any) -> Callable[..., Any] | None:
+            cls = getattr(family, "instance_class", None)
+            if cls is None or (inline and (cls not in _TOO_LONG)) != inlined:
+                return None
+            return _find(name, cls, default)
 
+        return _choose
+
+    for inlined in (False, True):
+        overload(dispatch, strict=False, jit_options={**OPTIONS, "forceinline": inlined})(choose(inlined))
     return dispatch
 
 
@@ -70,6 +78,12 @@ def implements(generic: Callable[..., Any], cls: type) -> Callable[[Callable[...
         return function
 
     return register
+
+
+def never_inlined(cls: type) -> type:
+    """Class decorator for hyperparameters whose verbs call those of other families."""
+    _TOO_LONG.add(cls)
+    return cls
 
 
 def is_implemented(generic: Callable[..., Any], cls: type) -> bool:
