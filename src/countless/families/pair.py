@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from .._jit import kernel
 from . import verbs
 from .verbs import implements, never_inlined
 
@@ -27,31 +28,62 @@ class Pair(NamedTuple):
     board: int
 
 
+# Slices of arrays in functions of their own: spelt out in every verb they would double the time to compile.
+@kernel
+def left(array, width):
+    return array[:, :width]
+
+
+@kernel
+def right(array, width):
+    return array[:, width:]
+
+
+@kernel
+def head(vector, width):
+    return vector[:width]
+
+
+@kernel
+def tail(vector, width):
+    return vector[width:]
+
+
 @implements(verbs.row_statistics, Pair)
 def _row_statistics(family, row, out):
     if family.n_left > 0:
-        verbs.row_statistics(family.left, row[: family.n_left], out[: family.statistics])
+        verbs.row_statistics(family.left, head(row, family.n_left), head(out, family.statistics))
     if family.n_right > 0:
-        verbs.row_statistics(family.right, row[family.n_left :], out[family.statistics :])
+        verbs.row_statistics(family.right, tail(row, family.n_left), tail(out, family.statistics))
 
 
 @implements(verbs.refresh, Pair)
 def _refresh(family, statistics, cache, k, work):
     if family.n_left > 0:
-        verbs.refresh(family.left, statistics[:, : family.statistics], cache[:, : family.cache], k, work)
+        verbs.refresh(family.left, left(statistics, family.statistics), left(cache, family.cache), k, work)
     if family.n_right > 0:
-        verbs.refresh(family.right, statistics[:, family.statistics :], cache[:, family.cache :], k, work)
+        verbs.refresh(family.right, right(statistics, family.statistics), right(cache, family.cache), k, work)
 
 
 @implements(verbs.add, Pair)
 def _add(family, statistics, cache, k, row, work):
     if family.n_left > 0:
         verbs.add(
-            family.left, statistics[:, : family.statistics], cache[:, : family.cache], k, row[: family.n_left], work
+            family.left,
+            left(statistics, family.statistics),
+            left(cache, family.cache),
+            k,
+            head(row, family.n_left),
+            work,
         )
     if family.n_right > 0:
         verbs.add(
-            family.right, statistics[:, family.statistics :], cache[:, family.cache :], k, row[family.n_left :], work
+            family.right,
+            right(statistics, family.statistics),
+            right(cache, family.cache),
+            k,
+            tail(row, family.n_left),
+            work,
         )
 
 
@@ -59,11 +91,21 @@ def _add(family, statistics, cache, k, row, work):
 def _remove(family, statistics, cache, k, row, work):
     if family.n_left > 0:
         verbs.remove(
-            family.left, statistics[:, : family.statistics], cache[:, : family.cache], k, row[: family.n_left], work
+            family.left,
+            left(statistics, family.statistics),
+            left(cache, family.cache),
+            k,
+            head(row, family.n_left),
+            work,
         )
     if family.n_right > 0:
         verbs.remove(
-            family.right, statistics[:, family.statistics :], cache[:, family.cache :], k, row[family.n_left :], work
+            family.right,
+            right(statistics, family.statistics),
+            right(cache, family.cache),
+            k,
+            tail(row, family.n_left),
+            work,
         )
 
 
@@ -72,11 +114,21 @@ def _log_predictive(family, statistics, cache, k, row, work):
     value = 0.0
     if family.n_left > 0:
         value += verbs.log_predictive(
-            family.left, statistics[:, : family.statistics], cache[:, : family.cache], k, row[: family.n_left], work
+            family.left,
+            left(statistics, family.statistics),
+            left(cache, family.cache),
+            k,
+            head(row, family.n_left),
+            work,
         )
     if family.n_right > 0:
         value += verbs.log_predictive(
-            family.right, statistics[:, family.statistics :], cache[:, family.cache :], k, row[family.n_left :], work
+            family.right,
+            right(statistics, family.statistics),
+            right(cache, family.cache),
+            k,
+            tail(row, family.n_left),
+            work,
         )
     return value
 
@@ -86,11 +138,21 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     value = 0.0
     if family.n_left > 0:
         value += verbs.log_predictive_without(
-            family.left, statistics[:, : family.statistics], cache[:, : family.cache], k, row[: family.n_left], work
+            family.left,
+            left(statistics, family.statistics),
+            left(cache, family.cache),
+            k,
+            head(row, family.n_left),
+            work,
         )
     if family.n_right > 0:
         value += verbs.log_predictive_without(
-            family.right, statistics[:, family.statistics :], cache[:, family.cache :], k, row[family.n_left :], work
+            family.right,
+            right(statistics, family.statistics),
+            right(cache, family.cache),
+            k,
+            tail(row, family.n_left),
+            work,
         )
     return value
 
@@ -98,10 +160,10 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
 @implements(verbs.publish, Pair)
 def _publish(family, statistics, cache, board, k):
     if family.n_left > 0:
-        verbs.publish(family.left, statistics[:, : family.statistics], cache[:, : family.cache], board, k)
+        verbs.publish(family.left, left(statistics, family.statistics), left(cache, family.cache), board, k)
     if family.n_right > 0:
         verbs.publish(
-            family.right, statistics[:, family.statistics :], cache[:, family.cache :], board[family.board :], k
+            family.right, right(statistics, family.statistics), right(cache, family.cache), board[family.board :], k
         )
 
 
@@ -111,11 +173,11 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
     if family.n_left > 0:
         verbs.add_log_predictives(
             family.left,
-            statistics[:, : family.statistics],
-            cache[:, : family.cache],
+            left(statistics, family.statistics),
+            left(cache, family.cache),
             board,
             n_slots,
-            row[: family.n_left],
+            head(row, family.n_left),
             work,
             reference if family.n_right == 0 else -math.inf,
             scores,
@@ -123,11 +185,11 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
     if family.n_right > 0:
         verbs.add_log_predictives(
             family.right,
-            statistics[:, family.statistics :],
-            cache[:, family.cache :],
+            right(statistics, family.statistics),
+            right(cache, family.cache),
             board[family.board :],
             n_slots,
-            row[family.n_left :],
+            tail(row, family.n_left),
             work,
             reference,
             scores,
@@ -136,9 +198,9 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
 
 @implements(verbs.is_open, Pair)
 def _is_open(family, row):
-    if family.n_left > 0 and verbs.is_open(family.left, row[: family.n_left]):
+    if family.n_left > 0 and verbs.is_open(family.left, head(row, family.n_left)):
         return True
-    return family.n_right > 0 and verbs.is_open(family.right, row[family.n_left :])
+    return family.n_right > 0 and verbs.is_open(family.right, tail(row, family.n_left))
 
 
 @implements(verbs.fill, Pair)
@@ -146,20 +208,20 @@ def _fill(family, statistics, cache, k, row, rng, work):
     if family.n_left > 0:
         verbs.fill(
             family.left,
-            statistics[:, : family.statistics],
-            cache[:, : family.cache],
+            left(statistics, family.statistics),
+            left(cache, family.cache),
             k,
-            row[: family.n_left],
+            head(row, family.n_left),
             rng,
             work,
         )
     if family.n_right > 0:
         verbs.fill(
             family.right,
-            statistics[:, family.statistics :],
-            cache[:, family.cache :],
+            right(statistics, family.statistics),
+            right(cache, family.cache),
             k,
-            row[family.n_left :],
+            tail(row, family.n_left),
             rng,
             work,
         )
@@ -169,9 +231,9 @@ def _fill(family, statistics, cache, k, row, rng, work):
 def _log_marginal(family, statistics, cache, k):
     value = 0.0
     if family.n_left > 0:
-        value += verbs.log_marginal(family.left, statistics[:, : family.statistics], cache[:, : family.cache], k)
+        value += verbs.log_marginal(family.left, left(statistics, family.statistics), left(cache, family.cache), k)
     if family.n_right > 0:
-        value += verbs.log_marginal(family.right, statistics[:, family.statistics :], cache[:, family.cache :], k)
+        value += verbs.log_marginal(family.right, right(statistics, family.statistics), right(cache, family.cache), k)
     return value
 
 
@@ -180,29 +242,29 @@ def _draw_parameters(family, statistics, cache, k, rng, parameters):
     if family.n_left > 0:
         verbs.draw_parameters(
             family.left,
-            statistics[:, : family.statistics],
-            cache[:, : family.cache],
+            left(statistics, family.statistics),
+            left(cache, family.cache),
             k,
             rng,
-            parameters[:, : family.parameters],
+            left(parameters, family.parameters),
         )
     if family.n_right > 0:
         verbs.draw_parameters(
             family.right,
-            statistics[:, family.statistics :],
-            cache[:, family.cache :],
+            right(statistics, family.statistics),
+            right(cache, family.cache),
             k,
             rng,
-            parameters[:, family.parameters :],
+            right(parameters, family.parameters),
         )
 
 
 @implements(verbs.natural, Pair)
 def _natural(family, parameters, k, out):
     if family.n_left > 0:
-        verbs.natural(family.left, parameters[:, : family.parameters], k, out[: family.statistics])
+        verbs.natural(family.left, left(parameters, family.parameters), k, head(out, family.statistics))
     if family.n_right > 0:
-        verbs.natural(family.right, parameters[:, family.parameters :], k, out[family.statistics :])
+        verbs.natural(family.right, right(parameters, family.parameters), k, tail(out, family.statistics))
 
 
 @implements(verbs.expected_natural, Pair)
@@ -210,18 +272,18 @@ def _expected_natural(family, statistics, cache, k, out):
     if family.n_left > 0:
         verbs.expected_natural(
             family.left,
-            statistics[:, : family.statistics],
-            cache[:, : family.cache],
+            left(statistics, family.statistics),
+            left(cache, family.cache),
             k,
-            out[: family.statistics],
+            head(out, family.statistics),
         )
     if family.n_right > 0:
         verbs.expected_natural(
             family.right,
-            statistics[:, family.statistics :],
-            cache[:, family.cache :],
+            right(statistics, family.statistics),
+            right(cache, family.cache),
             k,
-            out[family.statistics :],
+            tail(out, family.statistics),
         )
 
 
@@ -231,20 +293,20 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
     if family.n_left > 0:
         held |= verbs.estimate(
             family.left,
-            statistics[:, : family.statistics],
-            cache[:, : family.cache],
+            left(statistics, family.statistics),
+            left(cache, family.cache),
             k,
             prior_weight,
-            parameters[:, : family.parameters],
+            left(parameters, family.parameters),
         )
     if family.n_right > 0:
         held |= verbs.estimate(
             family.right,
-            statistics[:, family.statistics :],
-            cache[:, family.cache :],
+            right(statistics, family.statistics),
+            right(cache, family.cache),
             k,
             prior_weight,
-            parameters[:, family.parameters :],
+            right(parameters, family.parameters),
         )
     return held
 
@@ -253,9 +315,9 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
 def _log_prior(family, parameters, k):
     value = 0.0
     if family.n_left > 0:
-        value += verbs.log_prior(family.left, parameters[:, : family.parameters], k)
+        value += verbs.log_prior(family.left, left(parameters, family.parameters), k)
     if family.n_right > 0:
-        value += verbs.log_prior(family.right, parameters[:, family.parameters :], k)
+        value += verbs.log_prior(family.right, right(parameters, family.parameters), k)
     return value
 
 
@@ -263,9 +325,9 @@ def _log_prior(family, parameters, k):
 def _divergence(family, row, centre):
     value = 0.0
     if family.n_left > 0:
-        value += verbs.divergence(family.left, row[: family.n_left], centre[: family.statistics])
+        value += verbs.divergence(family.left, head(row, family.n_left), head(centre, family.statistics))
     if family.n_right > 0:
-        value += verbs.divergence(family.right, row[family.n_left :], centre[family.statistics :])
+        value += verbs.divergence(family.right, tail(row, family.n_left), tail(centre, family.statistics))
     return value
 
 
@@ -274,10 +336,10 @@ def _mean_divergence(family, mean_row, mean, centre):
     value = 0.0
     if family.n_left > 0:
         value += verbs.mean_divergence(
-            family.left, mean_row[: family.n_left], mean[: family.statistics], centre[: family.statistics]
+            family.left, head(mean_row, family.n_left), head(mean, family.statistics), head(centre, family.statistics)
         )
     if family.n_right > 0:
         value += verbs.mean_divergence(
-            family.right, mean_row[family.n_left :], mean[family.statistics :], centre[family.statistics :]
+            family.right, tail(mean_row, family.n_left), tail(mean, family.statistics), tail(centre, family.statistics)
         )
     return value

@@ -89,6 +89,11 @@ class SeparatePart:
 
 
 @kernel
+def _cell(row, j):
+    return row[j : j + 1]
+
+
+@kernel
 def _slice(array, first, j):
     return array[:, first[j] : first[j + 1]]
 
@@ -102,7 +107,7 @@ def _row_statistics(family, row, out):
             for s in range(first[j], first[j + 1]):
                 out[s] = 0.0
         else:
-            verbs.row_statistics(verbs.column(family.inner, j), row[j : j + 1], out[first[j] : first[j + 1]])
+            verbs.row_statistics(verbs.column(family.inner, j), _cell(row, j), out[first[j] : first[j + 1]])
 
 
 @implements(verbs.refresh, Separate)
@@ -127,7 +132,7 @@ def _add(family, statistics, cache, k, row, work):
                 _slice(statistics, family.statistics, j),
                 _slice(cache, family.cache, j),
                 k,
-                row[j : j + 1],
+                _cell(row, j),
                 work,
             )
 
@@ -142,7 +147,7 @@ def _remove(family, statistics, cache, k, row, work):
                 _slice(statistics, family.statistics, j),
                 _slice(cache, family.cache, j),
                 k,
-                row[j : j + 1],
+                _cell(row, j),
                 work,
             )
 
@@ -157,7 +162,7 @@ def _log_predictive(family, statistics, cache, k, row, work):
                 _slice(statistics, family.statistics, j),
                 _slice(cache, family.cache, j),
                 k,
-                row[j : j + 1],
+                _cell(row, j),
                 work,
             )
     return value
@@ -173,7 +178,7 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
                 _slice(statistics, family.statistics, j),
                 _slice(cache, family.cache, j),
                 k,
-                row[j : j + 1],
+                _cell(row, j),
                 work,
             )
     return value
@@ -187,7 +192,7 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
             hyper = verbs.column(family.inner, j)
             mine = _slice(statistics, family.statistics, j)
             derived = _slice(cache, family.cache, j)
-            cell = row[j : j + 1]
+            cell = _cell(row, j)
             for k in range(n_slots):
                 if scores[k] > -math.inf:
                     scores[k] += verbs.log_predictive(hyper, mine, derived, k, cell, work)
@@ -285,7 +290,7 @@ def _divergence(family, row, centre):
     value = 0.0
     for j in range(row.size):
         if not math.isnan(row[j]) and centre[first[j]] > 0.0:
-            value += verbs.divergence(verbs.column(family.inner, j), row[j : j + 1], _share(centre, first, j))
+            value += verbs.divergence(verbs.column(family.inner, j), _cell(row, j), _share(centre, first, j))
     return value
 
 
@@ -298,6 +303,6 @@ def _mean_divergence(family, mean_row, mean, centre):
         shown = mean[first[j]]
         if shown > 0.0 and centre[first[j]] > 0.0:
             value += shown * verbs.mean_divergence(
-                verbs.column(family.inner, j), mean_row[j : j + 1], _share(mean, first, j), _share(centre, first, j)
+                verbs.column(family.inner, j), _cell(mean_row, j), _share(mean, first, j), _share(centre, first, j)
             )
     return value
