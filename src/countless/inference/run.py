@@ -79,6 +79,8 @@ class Monitor:
     def __init__(self, total: int) -> None:
         self.total = total
         self.done = 0
+        # Whether anybody sees the status: it may cost something to make.
+        self.watched = False
         self.stopping = threading.Event()
         self.status = ""
         self._lock = threading.Lock()
@@ -87,6 +89,11 @@ class Monitor:
         with self._lock:
             self.done += 1
             self.status = status
+
+    def skip(self, steps: int) -> None:
+        """Steps that were done in an earlier run: the time that is left does not count them."""
+        with self._lock:
+            self.total -= steps
 
 
 def run_jobs(
@@ -129,6 +136,7 @@ class _bar:
         wanted = sys.stderr.isatty() if progress is None else progress
         self._monitor = monitor
         self._bar: Any = nullcontext()
+        monitor.watched = wanted
         if wanted:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -150,7 +158,8 @@ class _bar:
 
     def _show(self) -> None:
         if not isinstance(self._bar, nullcontext):
-            self._bar.update(self._task, completed=self._monitor.done, status=self._monitor.status)
+            monitor = self._monitor
+            self._bar.update(self._task, completed=monitor.done, total=monitor.total, status=monitor.status)
 
     def __exit__(self, *error: object) -> None:
         self._bar.__exit__(*error)

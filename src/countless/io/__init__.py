@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .files import check_folder, write_together, write_whole
+from .._files import check_folder, write_together, write_whole
 from .tables import read_table
 
 __all__ = ["check_folder", "read_table", "write_together", "write_whole"]
