@@ -152,7 +152,7 @@ def _check_slots(chain: Chain, n_clusters: int) -> None:
     capacity = len(sizes)
     fits = (
         1 <= n_clusters <= capacity
-        and 0 <= labels.min()
+        and labels.min() >= 0
         and labels.max() < capacity
         and np.array_equal(np.sort(active), np.arange(capacity))
         and np.array_equal(np.bincount(labels, minlength=capacity), sizes)

@@ -101,9 +101,7 @@ class _Chain:
             self._trace = Trace(settings.keep_parameters)
         else:
             snapshot, segments = saved
-            self._sweep, self._rng, self._state, self._problem = from_snapshot(
-                snapshot, self._problem, self._schedules
-            )
+            self._sweep, self._rng, self._state, self._problem = from_snapshot(snapshot, self._problem, self._schedules)
             self._first = self._sweep
             self._trace = Trace(settings.keep_parameters, segments)
         self._saved_at = time.monotonic()

@@ -84,16 +84,14 @@ class Trace:
 
     def since(self, n_draws: int) -> Segment | None:
         """The draws after the first ``n_draws`` as one segment; None where there are none."""
-        parts = []
+        parts: list[Segment] = []
+        first = self.done
         for segment in reversed(self.segments()):
-            if n_draws >= self.done - sum(len(part["n_clusters"]) for part in parts):
+            if first <= n_draws:
                 break
-            parts.append(segment)
-        if not parts:
-            return None
-        parts.reverse()
-        surplus = n_draws - (self.done - sum(len(part["n_clusters"]) for part in parts))
-        return without_first(concatenate(parts), surplus)
+            parts.insert(0, segment)
+            first -= len(segment["n_clusters"])
+        return without_first(concatenate(parts), n_draws - first) if parts else None
 
     def move_labels(self, place: NDArray[Any]) -> None:
         """Put the labels of the first draws into ``place`` (draw, row), and let the trace refer to them there."""
