@@ -90,6 +90,7 @@ def begin(
         data,
         model.inference_,
         tuning if type(tuning) in TUNINGS.values() else None,
+        model.inference_.draws if hasattr(model.inference_, "chains") else 0,
         generator_state(rng),
         model.random_state is not None,
         weights,
@@ -101,13 +102,12 @@ def begin(
         return Run(description)
     memory, last = getattr(model, "_memory", None), getattr(model, "_description", None)
     if memory is None or last is None:
-        return Run(description, memory=MemoryRecorder())
+        return Run(description, memory=MemoryRecorder(description.n_draws))
     differs = description.same_as(last, streams=False)
     if differs is not None:
         raise ValueError(f"warm_start: the last fit had another {differs}; set warm_start=False to begin anew")
-    engine: Any = description.engine
-    more = 0 if model.posterior_.interrupted else engine.draws
-    return Run(last.with_engine(engine._with(draws=last.engine.draws + more)), memory=memory)
+    memory.n_draws = last.n_draws + (0 if model.posterior_.interrupted else description.n_draws)
+    return Run(last.longer(memory.n_draws), memory=memory)
 
 
 def interval(every: Any) -> float:

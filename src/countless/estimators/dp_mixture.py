@@ -157,14 +157,14 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         """Find the posterior, or go on where a run stands."""
         data = run.description.data
         problem = Problem.of(data.rows, data.family, data.prior, run.description.sample_weight)
-        self.inference_ = run.description.engine
+        self.inference_ = run.description.fitted["inference_"]
         found = run.found()
         if found is not None:
             self._take(found[0], run.description, problem, found[1])
             return self
         with run.recording() as recorder:
             draws = resolve_tuning(self.tune).run(
-                problem, self.inference_.recorded(recorder), run.generator(), self.progress
+                problem, run.description.engine.recorded(recorder), run.generator(), self.progress
             )
             if draws.interrupted:
                 warnings.warn(

@@ -39,6 +39,10 @@ class Recorder(Protocol):
     # Seconds between two snapshots of a chain; there is always one at its end.
     interval: float
 
+    @property
+    def n_draws(self) -> int:
+        """Draws that each chain is to have, where these are more than the engine makes by itself."""
+
     def load(self, number: int) -> tuple[Snapshot, list[Segment]] | None:
         """The last snapshot of a chain and all draws up to it; None where the chain is to begin."""
 
@@ -51,7 +55,8 @@ class MemoryRecorder:
 
     interval = float("inf")
 
-    def __init__(self) -> None:
+    def __init__(self, n_draws: int = 0) -> None:
+        self.n_draws = n_draws
         self._chains: dict[int, tuple[Snapshot, Trace]] = {}
 
     def load(self, number: int) -> tuple[Snapshot, list[Segment]] | None:
@@ -64,11 +69,6 @@ class MemoryRecorder:
     def save(self, number: int, snapshot: Snapshot, trace: Trace) -> None:
         """Keep both."""
         self._chains[number] = (snapshot, trace)
-
-    @property
-    def n_draws(self) -> int:
-        """Draws of the longest chain."""
-        return max((trace.done for _, trace in self._chains.values()), default=0)
 
 
 def take_snapshot(

@@ -71,9 +71,10 @@ class Sampler(Inference):
         make_schedule: Callable[[], Schedule],
     ) -> Draws:
         def one_chain(number: int, stream: np.random.Generator, monitor: Monitor) -> Trace:
-            return _Chain(self, problem, number, stream, make_schedule()).run(monitor)
+            return _Chain(self, problem, number, stream, make_schedule()).run(n_draws, monitor)
 
-        sweeps = self.chains * (self.settling()[1] + self.warmup + self.draws * self.thin)
+        n_draws = self.draws if self.recorder is None else max(self.draws, self.recorder.n_draws)
+        sweeps = self.chains * (self.settling()[1] + self.warmup + n_draws * self.thin)
         traces, interrupted = run_jobs(one_chain, self.chains, sweeps, rng, self.n_threads, progress, self.title)
         kept = [trace for trace in traces if trace.done]
         if not kept:
@@ -104,16 +105,18 @@ class _Chain:
             self._sweep, self._rng, self._state, self._problem = from_snapshot(snapshot, self._problem, self._schedules)
             self._first = self._sweep
             self._trace = Trace(settings.keep_parameters, segments)
+            if self._trace.done != max(0, self._sweep) // settings.thin:
+                raise ValueError(f"the state of chain {number} does not go with the draws that it counts")
         self._saved_at = time.monotonic()
         self._looked_at = -np.inf
         self._log_joint = np.nan
 
-    def run(self, monitor: Monitor) -> Trace:
+    def run(self, n_draws: int, monitor: Monitor) -> Trace:
         """All sweeps that are left; what was done is recorded now and then, and at the end."""
         settings = self._settings
         begun = -settings.warmup - self._n_settling
         monitor.skip(self._sweep - begun)
-        while self._sweep < settings.draws * settings.thin and not monitor.stopping.is_set():
+        while self._sweep < n_draws * settings.thin and not monitor.stopping.is_set():
             self._advance()
             monitor.advance(self._status(monitor.watched))
             if self._recorder is not None and time.monotonic() - self._saved_at >= self._recorder.interval:

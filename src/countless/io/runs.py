@@ -108,7 +108,7 @@ def resume(
         engine: Any = run.description.engine
         if not hasattr(engine, "chains"):
             raise ValueError(f"draws: {path} is a run of {type(engine).__name__}, which has no chains to make longer")
-        run.extend(engine._with(draws=whole_number("draws", draws, 1)))
+        run.extend(whole_number("draws", draws, 1))
     try:
         model = unfitted(DPMixture, run.description)
     except Exception as error:

@@ -42,6 +42,8 @@ class Description:
         Rows, columns, resolved family and prior.
     engine : Inference
     tuning : Tuning or None
+    n_draws : int
+        Draws that each chain is to have: those of the engine, or more; 0 for engines without chains.
     random : dict
         State of the random stream that everything is drawn from.
     seeded : bool
@@ -55,13 +57,18 @@ class Description:
     data: Data
     engine: Inference
     tuning: Tuning | None
+    n_draws: int
     random: Mapping[str, Any]
     seeded: bool
     sample_weight: NDArray[np.float64] | None = None
 
-    def with_engine(self, engine: Inference) -> Description:
-        """The same with another engine."""
-        return replace(self, engine=engine, fitted={**self.fitted, "inference_": engine})
+    def longer(self, n_draws: int) -> Description:
+        """The same with more draws in each chain.
+
+        The engine stays: what is learned before the chains begin may depend on its draws.
+        """
+        whole: Any = self.engine
+        return replace(self, n_draws=n_draws, fitted={**self.fitted, "inference_": whole._with(draws=n_draws)})
 
     def as_json(self) -> dict[str, Any]:
         """Everything but the rows and their weights."""
@@ -74,6 +81,7 @@ class Description:
             "prior": plain(self.data.prior, "prior"),
             "inference": plain(self.engine, "inference"),
             "tuning": plain(self.tuning, "tune"),
+            "n_draws": self.n_draws,
             "random": dict(self.random),
             "seeded": self.seeded,
             "data": array_digest(self.data.rows, self.sample_weight),
@@ -102,6 +110,7 @@ class Description:
             data,
             of_type(revive(saved["inference"]), Inference),
             of_type(revive(saved["tuning"]), Tuning, None),
+            of_type(saved["n_draws"], int),
             saved["random"],
             bool(saved["seeded"]),
             weights,

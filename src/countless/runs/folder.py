@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._files import check_folder, clear_stages
-from ..inference import Draws, Inference, Problem
+from ..inference import Draws, Problem
 from ..inference.checkpoint import Snapshot
 from ..inference.trace import LOG_FACTOR, PER_CLUSTER, Segment, Trace, join_traces
 from .description import Description, versions
@@ -104,23 +104,25 @@ class RunFolder:
             raise ValueError(
                 f"checkpoint: {self.path} holds a run with another {differs}; choose another folder, or remove this one"
             )
-        self.extend(description.engine)
+        self.extend(description.n_draws)
 
-    def extend(self, engine: Inference) -> None:
-        """Let the run have as many draws as ``engine`` makes, if these are more; threads are taken from it too."""
-        here: Any = self.description.engine
-        asked: Any = engine
-        if not hasattr(here, "chains"):
-            return
-        if asked.draws < here.draws:
+    def extend(self, n_draws: int) -> None:
+        """Let each chain have so many draws, if that is more than it was to have."""
+        here = self.description.n_draws
+        if n_draws < here:
             raise ValueError(
-                f"checkpoint: {self.path} holds a run of {here.draws} draws, more than the {asked.draws} asked for; "
-                "choose another folder, or ask for at least as many"
+                f"draws: {self.path} holds a run of {here} draws, more than the {n_draws} asked for; choose another "
+                "folder, or ask for at least as many"
             )
-        self.description = self.description.with_engine(engine)
-        if asked.draws > here.draws:
+        if n_draws > here:
+            self.description = self.description.longer(n_draws)
             (self.path / RESULT).unlink(missing_ok=True)
             self._describe()
+
+    @property
+    def n_draws(self) -> int:
+        """Draws that each chain is to have."""
+        return self.description.n_draws
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[RunFolder]:
@@ -240,7 +242,7 @@ class RunFolder:
             draws = join_traces(traces, problem)
         except Exception as error:
             raise damaged(self.path, error) from None
-        complete = draws.labels.shape[:2] == (getattr(engine, "chains", 0), getattr(engine, "draws", 0))
+        complete = draws.labels.shape[:2] == (getattr(engine, "chains", 0), about.n_draws)
         return draws._replace(interrupted=not complete)
 
 
