@@ -6,6 +6,7 @@ holds them as they are. Recorders live in the rooms above; a chain only knows th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -106,7 +107,9 @@ def from_snapshot(
         factors: Mapping[str, float] = numbers["log_factors"]
         rng = generator_from(numbers["rng"])
         if type(sweep) is not int or type(n_clusters) is not int or type(concentration) is not float:
-            raise ValueError("a number is of another type")
+            raise ValueError("the state of a chain has a number of another type")
+        if not 0.0 < concentration < math.inf:
+            raise ValueError(f"the state of a chain has the concentration {concentration}")
         for schedule, saved in zip(schedules, numbers["schedules"], strict=True):
             schedule.restore(saved)
         if dict(factors) != dict(problem.log_factors) or numbers["log_hyperprior"] != problem.log_hyperprior:

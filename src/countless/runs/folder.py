@@ -225,7 +225,10 @@ class RunFolder:
                 return draws_from(arrays, self.description, bool(about["interrupted"])), labels
         except Exception as error:
             raise damaged(path, error) from None
-        return self.draws()._replace(interrupted=False), labels
+        draws = self.draws()
+        if draws.interrupted:
+            raise Unreadable(f"{self.path} is damaged: it is said to be finished, and draws of some chain are missing")
+        return draws, labels
 
     def draws(self) -> Draws:
         """The draws that are there, of all chains that have any, all as long as the shortest."""

@@ -166,7 +166,7 @@ def _check_kind(path: Path, part: str, about: Mapping[str, Any]) -> None:
             f"{path} was written by a newer countless (format {version}, this one reads up to {VERSION}); "
             "update countless to read it"
         )
-    if version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise Unreadable(f"{path} is damaged: {version!r} is no version of the format")
     if about.get("part") != part:
         raise Unreadable(f"{path} should be the part {part!r} of a run and says {about.get('part')!r}")
