@@ -386,5 +386,5 @@ def test_states_that_kernels_must_not_see(originals, rng):
             with pytest.raises(ValueError, match="the state of a chain"):
                 from_snapshot(changed, problem, schedules)
     for name, value in {"n_clusters": 2, "sweep": "0", "concentration": -1.0, "rng": {}, "schedules": []}.items():
-        with pytest.raises(ValueError, match=r"the state of a|schedule|the rounds"):
+        with pytest.raises(ValueError, match="the state of a"):
             from_snapshot(good._replace(numbers={**good.numbers, name: value}), problem, schedules)

@@ -110,6 +110,8 @@ def from_snapshot(
             raise ValueError("the state of a chain has a number of another type")
         if not 0.0 < concentration < math.inf:
             raise ValueError(f"the state of a chain has the concentration {concentration}")
+        if len(numbers["schedules"]) != len(schedules):
+            raise ValueError("the state of a chain is one of another schedule")
         for schedule, saved in zip(schedules, numbers["schedules"], strict=True):
             schedule.restore(saved)
         if dict(factors) != dict(problem.log_factors) or numbers["log_hyperprior"] != problem.log_hyperprior:

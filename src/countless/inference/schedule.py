@@ -56,8 +56,8 @@ class Schedule:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Remember what ``snapshot`` told."""
-        if type(saved["rounds"]) is not int:
-            raise ValueError("the rounds of a schedule are a whole number")
+        if type(saved["rounds"]) is not int or len(saved["moves"]) != len(self.moves):
+            raise ValueError("the state of a chain is one of another schedule")
         self._rounds = saved["rounds"]
         for move, memory in zip(self.moves, saved["moves"], strict=True):
             hook = getattr(move, "restore", None)
