@@ -21,6 +21,21 @@ def _counts(n: int = 300) -> Any:
     return rng.poisson(np.array([1.0, 9.0, 40.0])[rng.integers(0, 3, size=n)])[:, None]
 
 
+def _table(n: int = 150) -> Any:
+    """Measurements with holes in a Gaussian block, beside categories and counts with holes."""
+    import pandas as pd
+
+    rng = np.random.default_rng(7)
+    groups = rng.integers(0, 3, size=n)
+    frame = pd.DataFrame(rng.standard_normal((n, 2)) + 4.0 * groups[:, None], columns=["height", "weight"])
+    frame["colour"] = np.array(["red", "green", "blue"])[(groups + (rng.random(n) < 0.2)) % 3]
+    frame["visits"] = rng.poisson(1.0 + 4.0 * groups)
+    return frame.mask(rng.random(frame.shape) < 0.1)
+
+
+MIXED = {"height": "gaussian", "weight": "gaussian", "colour": "categorical", "visits": "poisson"}
+
+
 # Long enough to be killed on the way, on a machine that is not busy.
 CASES: dict[str, tuple[dict[str, Any], Any]] = {
     "collapsed": ({"inference": CollapsedGibbs(chains=2, draws=400, warmup=150, thin=2)}, _blobs),
@@ -29,6 +44,14 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
     "single-site": (
         {"inference": SingleSiteGibbs(chains=2, draws=300, warmup=200, thin=3), "family": "poisson"},
         _counts,
+    ),
+    "table with holes": (
+        {
+            "inference": CollapsedGibbs(chains=2, draws=150, warmup=60),
+            "family": cl.families.Table(MIXED),
+            "tune": "sample",
+        },
+        _table,
     ),
     "blocked": ({"inference": BlockedGibbs(chains=2, draws=400, warmup=200), "family": "poisson"}, _counts),
 }

@@ -89,7 +89,8 @@ def take_snapshot(
     if state.weights is not None:
         arrays["weights"] = state.weights.copy()
     if problem.draws_gaps:
-        arrays["rows"] = problem.rows.copy()
+        rows, _, places = problem.gaps
+        arrays["cells"] = problem.rows[rows, places]
     return Snapshot(numbers, arrays)
 
 
@@ -117,17 +118,19 @@ def from_snapshot(
         if dict(factors) != dict(problem.log_factors) or numbers["log_hyperprior"] != problem.log_hyperprior:
             problem = problem.tuned(factors, numbers["log_hyperprior"])
         if problem.draws_gaps:
-            _take_over(problem.rows, arrays["rows"])
+            _take_over(problem, arrays["cells"])
         state = _state(problem, arrays, n_clusters, concentration)
     except (LookupError, TypeError, ArithmeticError, AttributeError) as error:
         raise ValueError(f"the state of a chain cannot be read: {error!r}") from None
     return sweep, rng, state, problem
 
 
-def _take_over(rows: NDArray[np.float64], saved: NDArray[Any]) -> None:
-    if saved.shape != rows.shape or saved.dtype != rows.dtype or not np.isfinite(saved).all():
-        raise ValueError("the state of a chain has rows of another table")
-    rows[:] = saved
+def _take_over(problem: Problem, cells: NDArray[Any]) -> None:
+    """Let missing cells hold what they held."""
+    rows, _, places = problem.gaps
+    if cells.shape != rows.shape or cells.dtype != np.float64 or not np.isfinite(cells).all():
+        raise ValueError("the state of a chain has missing cells of another table")
+    problem.rows[rows, places] = cells
 
 
 def _state(problem: Problem, arrays: Mapping[str, NDArray[Any]], n_clusters: int, concentration: float) -> State:

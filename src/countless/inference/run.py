@@ -56,7 +56,8 @@ class Draws(NamedTuple):
 
     A sampler that keeps parameters gives them by name in the user's units: ``parameters[name]`` lists those of all
     clusters of the first draw, in the order of its labels, then those of the next draw, and so on through all
-    chains; so do ``weights``. ``truncation`` says with how many sticks each draw was made.
+    chains; so do ``weights``. ``truncation`` says with how many sticks each draw was made. Where missing cells were
+    drawn, ``fills`` (chain, draw, cell) has them in the user's units, in the order of ``Problem.gaps``.
     """
 
     labels: NDArray[Any]
@@ -71,6 +72,7 @@ class Draws(NamedTuple):
     weights: NDArray[np.float64] | None = None
     truncation: Truncation | None = None
     log_factors: Mapping[str, NDArray[np.float64]] | None = None
+    fills: NDArray[np.float32] | None = None
 
 
 class Monitor:

@@ -58,6 +58,8 @@ class Trace:
         }
         for name, value in problem.log_factors.items():
             draw[LOG_FACTOR + name] = np.float64(value)
+        if problem.draws_gaps:
+            draw["fills"] = problem.drawn_cells().astype(np.float32)
         if state.weights is not None:
             draw["n_sticks"] = np.int64(len(state.weights))
         for name, array in draw.items():
@@ -160,6 +162,7 @@ def join_traces(traces: list[Trace], problem: Problem) -> Draws:
         parameters=None if parameters is None else problem.describe(parameters),
         weights=joined("weights"),
         truncation=None if n_sticks is None else _truncation(problem, n_sticks, concentration),
+        fills=stacked("fills"),
         log_factors={name.removeprefix(LOG_FACTOR): stacked(name) for name in factors} or None,
     )
 

@@ -34,7 +34,7 @@ from .model_file import check_labels, compact, draws_from, flat_draws
 
 RUN, DATA, RESULT, STATE = "run.json", "data.npz", "result.npz", "state.npz"
 REQUIRED = ("labels", "n_clusters", "log_joint", "concentration")
-KNOWN = re.compile(rf"labels|n_clusters|log_joint|concentration|n_sticks|parameters|weights|fills|{LOG_FACTOR}\w+")
+KNOWN = re.compile(rf"labels|n_clusters|log_joint|concentration|n_sticks|parameters|weights|fills|{LOG_FACTOR}.+")
 
 
 class RunFolder:

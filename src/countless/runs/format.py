@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,8 @@ HEADER = re.compile(
     r"\{'descr': '(<f8|<f4|<i8|<i4|<i2|\|i1|\|u1|\|b1)', 'fortran_order': False, "
     r"'shape': \((|\d{1,15},|\d{1,15}(?:, \d{1,15})+)\), \} *\n"
 )
-MEMBER = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./ -]{0,199}")
+# Other characters of a name are quoted as in the address of a page.
+MEMBER = re.compile(r"(?!.*\.\.)[A-Za-z0-9_%][A-Za-z0-9_./%~-]{0,999}")
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -68,9 +70,7 @@ def write_arrays(path: Path, part: str, about: Mapping[str, Any], arrays: Arrays
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             archive.writestr(_member(ABOUT), json.dumps(content, allow_nan=False))
             for name, array in arrays.items():
-                if not MEMBER.fullmatch(f"{name}.npy"):
-                    raise ValueError(f"{path}: an array called {name!r} cannot be saved; use letters and digits")
-                with archive.open(_member(f"{name}.npy"), "w", force_zip64=True) as member:
+                with archive.open(_member(f"{quote(name)}.npy"), "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
 
     write_through(path, write)
@@ -189,7 +189,7 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.Zi
             raise Unreadable(f"{path} is damaged: {name!r} is packed in a way that runs are not")
         if info.file_size > LARGEST_RATIO * info.compress_size + 1000:
             raise Unreadable(f"{path} is damaged: {name!r} cannot be as large as it says")
-        members[name.removesuffix(".npy")] = info
+        members[unquote(name.removesuffix(".npy"))] = info
     if ABOUT not in members:
         raise Unreadable(f"{path} is no run of countless")
     total = sum(info.file_size for info in listed)

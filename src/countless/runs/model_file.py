@@ -111,6 +111,10 @@ def _check_draws(draws: Draws, description: Description) -> None:
     by_draw = [draws.log_joint, draws.concentration, *(draws.log_factors or {}).values(), *(draws.truncation or ())]
     if any(array.shape != shape for array in by_draw):
         raise ValueError("its draws have different lengths")
+    if draws.fills is not None:
+        problem = Problem.of(description.data.rows, description.data.family, description.data.prior)
+        if draws.fills.shape != (*shape, len(problem.gaps[0])) or draws.fills.dtype != np.float32:
+            raise ValueError("it has draws of other missing cells")
     by_cluster = [*(draws.parameters or {}).values(), *([] if draws.weights is None else [draws.weights])]
     if any(len(array) != int(draws.n_clusters.sum()) for array in by_cluster):
         raise ValueError("it has parameters of other clusters")
@@ -118,9 +122,7 @@ def _check_draws(draws: Draws, description: Description) -> None:
         check_labels(draws.mode[None], np.array([draws.mode.max() + 1]), n_rows)
     if draws.components is not None:
         statistics, log_weights = draws.components
-        problem = Problem.of(description.data.rows[:1], description.data.family, description.data.prior)
-        n_components = len(log_weights) - 1
-        wanted = (n_components, problem.layout.statistics)
+        wanted = (len(log_weights) - 1, description.data.family.layout().statistics)
         if log_weights.ndim != 1 or statistics.shape != wanted or statistics.dtype != np.float64:
             raise ValueError("its components are not those of its family")
 

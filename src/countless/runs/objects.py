@@ -17,6 +17,7 @@ from .. import priors
 from .._random import as_generator, generator_from, generator_state
 from ..families import FAMILIES, Family
 from ..families.columns import Column
+from ..families.table import Block
 from ..inference import ENGINES
 from ..inference.hyperparameters import HyperparameterUpdate
 from ..priors.names import _REGISTRY as PRIORS
@@ -57,6 +58,8 @@ def plain(value: Any, what: str = "setting") -> Any:
         return _plain_float(float(value))
     if isinstance(value, list):
         return [plain(part, what) for part in value]
+    if type(value) is Block:
+        return {TAG: "block", "items": [plain(part, what) for part in value]}
     if isinstance(value, tuple):
         return {TAG: "tuple", "items": [plain(part, what) for part in value]}
     if isinstance(value, Mapping):
@@ -90,6 +93,8 @@ def revive(value: Any, depth: int = 0) -> Any:
         return _revived_float(value["value"])
     if tag == "tuple":
         return tuple(revive(part, depth + 1) for part in value["items"])
+    if tag == "block":
+        return _revived_block(*(revive(part, depth + 1) for part in value["items"]))
     if tag == "dict":
         return {revive(key, depth + 1): revive(part, depth + 1) for key, part in value["items"]}
     if tag == "array":
@@ -112,9 +117,11 @@ def _revived_object(tag: str, parts: dict[str, Any], depth: int) -> Any:
     return cls(**{name: revive(part, depth + 1) for name, part in parts.items()})
 
 
-def same_family(one: Family, other: Family) -> bool:
-    """Whether two families are equal as they are written down."""
-    return bool(plain(one) == plain(other))
+def _revived_block(name: Any, columns: Any, family: Any) -> Block:
+    whole = isinstance(columns, tuple) and all(type(column) is int and column >= 0 for column in columns)
+    if not isinstance(name, str) or not whole or not isinstance(family, Family):
+        raise ValueError("a block of columns is no such thing")
+    return Block(name, columns, family)
 
 
 def _plain_float(value: float) -> Any:
