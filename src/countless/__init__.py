@@ -21,6 +21,8 @@ __all__ = [
     "estimators",
     "families",
     "inference",
+    "io",
+    "load",
     "metrics",
     "plots",
     "posterior",
@@ -31,11 +33,14 @@ __all__ = [
 _ESTIMATORS = {"DPMeans", "DPMixture", "FiniteMixture", "MixtureSearch", "Partitional"}
 
 if TYPE_CHECKING:
-    from . import datasets, estimators, families, inference, metrics, plots, posterior, priors, tuning
+    from . import datasets, estimators, families, inference, io, metrics, plots, posterior, priors, tuning
     from .estimators import DPMeans, DPMixture, FiniteMixture, MixtureSearch, Partitional
+    from .io import load
 
 
 def __getattr__(name: str) -> Any:
+    if name == "load":
+        return importlib.import_module(".io", __name__).load
     if name in _ESTIMATORS:
         return getattr(importlib.import_module(".estimators", __name__), name)
     if name in __all__:

@@ -6,9 +6,13 @@ No global state is read or changed; the streams depend on the seed alone, never 
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+# Streams that can be written down and taken up again.
+BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
 def as_generator(random_state: Any = None) -> np.random.Generator:
@@ -39,3 +43,62 @@ def as_generator(random_state: Any = None) -> np.random.Generator:
 def spawn(rng: np.random.Generator, n_streams: int) -> list[np.random.Generator]:
     """Independent generators derived from ``rng``, e.g. one per chain."""
     return list(rng.spawn(n_streams))
+
+
+def generator_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Where a stream stands, as plain numbers, text and lists: ``generator_from`` makes one that goes on alike.
+
+    Examples
+    --------
+    >>> from countless._random import as_generator, generator_from, generator_state
+    >>> rng = as_generator(0)
+    >>> twin = generator_from(generator_state(rng))
+    >>> twin.random() == rng.random()
+    True
+    """
+    bits = rng.bit_generator
+    state: dict[str, Any] = {"bits": _plain(bits.state)}
+    seeds = getattr(bits, "seed_seq", None)
+    if isinstance(seeds, np.random.SeedSequence):
+        state["seeds"] = _plain({**seeds.state, "spawn_key": list(seeds.spawn_key)})
+    return state
+
+
+def generator_from(state: Mapping[str, Any]) -> np.random.Generator:
+    """A stream that stands where ``generator_state`` found it; ValueError where that is none."""
+    try:
+        name = state["bits"]["bit_generator"]
+        if name not in BIT_GENERATORS:
+            raise ValueError(f"unknown kind {name!r}")
+        seeds = state.get("seeds")
+        bits = getattr(np.random, name)(0 if seeds is None else np.random.SeedSequence(**seeds))
+        bits.state = _as_found(state["bits"], bits.state)
+    except (ArithmeticError, LookupError, AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"the state of a random stream cannot be read: {error}") from None
+    return np.random.Generator(bits)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return [int(part) for part in value]
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return int(value) if isinstance(value, numbers.Integral) else value
+
+
+def _as_found(value: Any, like: Any) -> Any:
+    """Lists become arrays where a state of this kind has them; other fields are refused."""
+    if isinstance(like, dict):
+        if not isinstance(value, Mapping) or set(value) != set(like):
+            raise ValueError("its fields are others")
+        return {key: _as_found(value[key], part) for key, part in like.items()}
+    if isinstance(like, np.ndarray):
+        array = np.array(value, dtype=like.dtype)
+        if array.shape != like.shape:
+            raise ValueError("an array has another size")
+        return array
+    if type(value) is not (str if isinstance(like, str) else int):
+        raise ValueError(f"{value!r} is no part of it")
+    return value

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -13,14 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 from .._random import as_generator
 from .._validate import as_weights, counted, whole_number
 from ..families import Family, resolve_family
-from ..inference import Inference, Problem, resolve_inference
+from ..inference import Draws, Inference, Problem, resolve_inference
 from ..posterior import Posterior
 from ..posterior.closed_form import ClosedForm
 from ..posterior.data import Data
 from ..posterior.predictive import ByPartition
 from ..priors import Prior, resolve_prior
+from ..runs import Description
 from ..tuning import Tuning, resolve_tuning
 from ._rows import Rows
+from ._runs import Run, begin, save
 from ._table import column_names, read_new_rows, read_rows
 
 FloatArray = NDArray[np.float64]
@@ -55,6 +60,9 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         Whether hyperparameters of the family are learned: None (default: they stay as given, or as set from the
         data), ``"empirical-bayes"``, ``"greedy"``, ``"cross-validation"``, ``"sample"`` (drawn with the clusters,
         for engines that sample), or an object of ``countless.tuning``.
+    warm_start : bool
+        Whether ``fit`` goes on with the chains of the last fit of the same table, so that 100 draws and then 100 more
+        are the same as 200 at once. An interrupted fit is completed first. Engines without chains begin anew.
 
     Attributes
     ----------
@@ -92,6 +100,7 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         random_state: Any = None,
         progress: bool | None = None,
         tune: str | Tuning | None = None,
+        warm_start: bool = False,
     ) -> None:
         self.family = family
         self.prior = prior
@@ -99,8 +108,16 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         self.random_state = random_state
         self.progress = progress
         self.tune = tune
+        self.warm_start = warm_start
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 10.0,
+    ) -> Self:
         """Infer the clustering of the rows of ``X``; ``y`` is ignored.
 
         A fit that is interrupted (Ctrl-C) keeps the draws made so far, with a warning.
@@ -111,6 +128,12 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
             Rows.
         sample_weight : array, optional
             How often each row counts; for engines that can, ``inference="variational"``.
+        checkpoint : path, optional
+            Folder in which the run is written down while it is made. Whatever ends the process, the same call, or
+            ``countless.io.resume``, goes on from the last checkpoint, and the draws are those of a run that was never
+            stopped. Where the folder holds the same run with fewer draws, it gets more; another run is refused.
+        checkpoint_every : float
+            Seconds between checkpoints of a chain.
         """
         rng = as_generator(self.random_state)
         family, rows = read_rows(self, X, resolve_family(self.family))
@@ -127,22 +150,46 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
             weights is not None,
             untuned.draws_gaps(rows),
         )
-        problem = Problem.of(rows, untuned, self.prior_, weights)
-        draws = resolve_tuning(self.tune).run(problem, self.inference_, rng, self.progress)
-        if draws.interrupted:
-            warnings.warn(
-                f"the fit was interrupted: {draws.labels.shape[1]} draws of each of {draws.labels.shape[0]} chains "
-                "are kept",
-                stacklevel=2,
+        data = Data(rows, untuned.describe_columns(column_names(self)), untuned, self.prior_)
+        return self._infer(begin(self, data, weights, rng, checkpoint, checkpoint_every))
+
+    def _infer(self, run: Run) -> Self:
+        """Find the posterior, or go on where a run stands."""
+        data = run.description.data
+        problem = Problem.of(data.rows, data.family, data.prior, run.description.sample_weight)
+        self.inference_ = run.description.fitted["inference_"]
+        found = run.found()
+        if found is not None:
+            self._take(found[0], run.description, problem, found[1])
+            return self
+        with run.recording() as recorder:
+            draws = resolve_tuning(self.tune).run(
+                problem, run.description.engine.recorded(recorder), run.generator(), self.progress
             )
+            if draws.interrupted:
+                warnings.warn(
+                    f"the fit was interrupted: {draws.labels.shape[1]} draws of each of {draws.labels.shape[0]} chains "
+                    f"are kept{run.advice}",
+                    stacklevel=3,
+                )
+            self._take(draws, run.description, problem)
+            run.finish(self, draws)
+        return self
+
+    def _take(self, draws: Draws, description: Description, problem: Problem, labels: IntArray | None = None) -> None:
+        """Hold what was found; the consensus ``labels`` may be known already."""
         # A copy: what the user does to X after the fit must not reach the predictions. A mixture in closed form needs
         # no rows for these, and has too many of them.
-        held = rows.copy() if draws.components is None else rows
-        data = Data(held, untuned.describe_columns(column_names(self)), untuned, self.prior_)
+        data = description.data
+        if draws.components is None:
+            data = replace(data, rows=data.rows.copy())
+        self._description = replace(description, data=data)
         self.posterior_ = Posterior.of(draws, data)
         factors = self.posterior_.typical_factors()
-        self.family_ = untuned.with_tuned(factors)
-        self.labels_ = self.posterior_.consensus() if draws.mode is None else draws.mode
+        self.family_ = data.family.with_tuned(factors)
+        if labels is None:
+            labels = self.posterior_.consensus() if draws.mode is None else draws.mode
+        self.labels_ = labels
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.concentration_ = float(np.mean(draws.concentration))
         if draws.components is None:
@@ -151,7 +198,24 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
             )
         else:
             self._mixture = ClosedForm.of(problem.tuned(factors), draws.components, self.n_clusters_)
-        return self
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fitted model, with every draw and the rows, into one file that ``countless.load`` reads.
+
+        The file is JSON and plain arrays (see docs/runs.md); it is whole or absent, and replaces what was there.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import countless as cl
+        >>> model = cl.DPMixture(inference="map", random_state=0).fit([[0.0], [0.1], [5.0], [5.1]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     twin = cl.load(model.save(folder + "/model.npz"))
+        >>> twin.predict([[0.05]]).tolist() == model.predict([[0.05]]).tolist()
+        True
+        """
+        check_is_fitted(self)
+        return save(self, path)
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)

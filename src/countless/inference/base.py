@@ -24,6 +24,8 @@ class Inference(ABC):
     weighs_rows: ClassVar[bool] = False
     # Whether missing cells can be drawn along with the clusters.
     draws_gaps: ClassVar[bool] = False
+    # Who keeps the chains while they run; no setting: engines are equal whoever watches. See ``recorded``.
+    recorder: ClassVar[Any] = None
 
     @abstractmethod
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
@@ -31,7 +33,8 @@ class Inference(ABC):
 
     def pilot(self, labels: Any = None) -> Self:
         """The same engine for one of many trial runs: shorter, and from ``labels`` where it can begin somewhere."""
-        return self._with(start=labels) if labels is not None and "start" in self._settings() else self
+        begun = self._with(start=labels) if labels is not None and "start" in self._settings() else self
+        return begun.recorded(None) if self.recorder is not None else begun
 
     def with_moves(self, *moves: Any) -> Self:
         """The same engine with further moves in each sweep, where it is made of moves."""
@@ -40,12 +43,21 @@ class Inference(ABC):
             raise ValueError(f"inference: {type(self).__name__} draws no hyperparameters; choose {' or '.join(able)}")
         return self._with(extra_moves=(*getattr(self, "extra_moves", ()), *moves))
 
+    def recorded(self, recorder: Any) -> Self:
+        """The same engine with a ``Recorder`` of its chains (or None for none); engines without chains keep none."""
+        twin = self._with()
+        object.__setattr__(twin, "recorder", recorder)
+        return twin
+
     @classmethod
     def _settings(cls) -> list[str]:
         return [field.name for field in fields(cls)]  # type: ignore[arg-type]
 
     def _with(self, **changes: Any) -> Self:
-        return replace(self, **changes)  # type: ignore[type-var]
+        twin = replace(self, **changes)  # type: ignore[type-var]
+        if self.recorder is not None:
+            object.__setattr__(twin, "recorder", self.recorder)
+        return twin
 
 
 def register(name: str) -> Any:

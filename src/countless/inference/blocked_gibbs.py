@@ -6,6 +6,7 @@ labels are one pass over blocks of rows (two matrix products a block, on all cor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -106,12 +107,9 @@ class BlockedGibbs(Sampler):
         """The moves of one sweep; each chain has its own, and all share the passes over the rows."""
         return Schedule([BlockedSweep(self.truncation, self.max_truncation, passes)])
 
-    def settle(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
-        """Collapsed sweeps with split-merge; nothing where there is no warm-up."""
-        moves = Schedule([GibbsSweep(), SplitMerge()])
-        for _ in range(self.warmup // 2):
-            moves.step(rng, state, problem)
-            moves.adapt(state)
+    def settling(self) -> tuple[Schedule, int]:
+        """Collapsed sweeps with split-merge; none where there is no warm-up."""
+        return Schedule([GibbsSweep(), SplitMerge()]), self.warmup // 2
 
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
         """Run all chains."""
@@ -166,6 +164,14 @@ class BlockedSweep:
         """Give up empty sticks at the end that a bad start left behind; for the warm-up only."""
         if state.weights is not None:
             state.weights = state.weights[: max(self._least, int(state.chain.labels.max()) + 2)]
+
+    def snapshot(self) -> dict[str, int]:
+        """The least number of sticks, set at the first step."""
+        return {"least": int(self._least)}
+
+    def restore(self, saved: Mapping[str, int]) -> None:
+        """Go on with that number."""
+        self._least = whole_number("least", saved["least"], 1)
 
     def _make_room(self, state: State, problem: Problem) -> int:
         """Number of sticks for this step: set at the first, more where the last one was used."""

@@ -56,7 +56,8 @@ class Draws(NamedTuple):
 
     A sampler that keeps parameters gives them by name in the user's units: ``parameters[name]`` lists those of all
     clusters of the first draw, in the order of its labels, then those of the next draw, and so on through all
-    chains; so do ``weights``. ``truncation`` says with how many sticks each draw was made.
+    chains; so do ``weights``. ``truncation`` says with how many sticks each draw was made. Where missing cells were
+    drawn, ``fills`` (chain, draw, cell) has them in the user's units, in the order of ``Problem.gaps``.
     """
 
     labels: NDArray[Any]
@@ -71,6 +72,7 @@ class Draws(NamedTuple):
     weights: NDArray[np.float64] | None = None
     truncation: Truncation | None = None
     log_factors: Mapping[str, NDArray[np.float64]] | None = None
+    fills: NDArray[np.float32] | None = None
 
 
 class Monitor:
@@ -79,6 +81,8 @@ class Monitor:
     def __init__(self, total: int) -> None:
         self.total = total
         self.done = 0
+        # Whether anybody sees the status: it may cost something to make.
+        self.watched = False
         self.stopping = threading.Event()
         self.status = ""
         self._lock = threading.Lock()
@@ -87,6 +91,11 @@ class Monitor:
         with self._lock:
             self.done += 1
             self.status = status
+
+    def skip(self, steps: int) -> None:
+        """Steps that were done in an earlier run: the time that is left does not count them."""
+        with self._lock:
+            self.total -= steps
 
 
 def run_jobs(
@@ -129,6 +138,7 @@ class _bar:
         wanted = sys.stderr.isatty() if progress is None else progress
         self._monitor = monitor
         self._bar: Any = nullcontext()
+        monitor.watched = wanted
         if wanted:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -150,7 +160,8 @@ class _bar:
 
     def _show(self) -> None:
         if not isinstance(self._bar, nullcontext):
-            self._bar.update(self._task, completed=self._monitor.done, status=self._monitor.status)
+            monitor = self._monitor
+            self._bar.update(self._task, completed=monitor.done, total=monitor.total, status=monitor.status)
 
     def __exit__(self, *error: object) -> None:
         self._bar.__exit__(*error)

@@ -5,18 +5,24 @@ An engine is its settings and the moves of one sweep (``schedule``); everything 
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from .._validate import whole_number
 from .base import Inference
-from .run import Draws, Monitor, Truncation, run_jobs
+from .checkpoint import Recorder, from_snapshot, take_snapshot
+from .run import Draws, Monitor, run_jobs
 from .schedule import Schedule
 from .starts import start_labels
-from .state import FloatArray, IntArray, Problem, State
+from .state import Problem, State
+from .trace import Trace, join_traces
+
+# Seconds between two looks at the log joint during the warm-up, for those who watch.
+LOOK_EVERY = 0.5
 
 
 class Sampler(Inference):
@@ -43,10 +49,15 @@ class Sampler(Inference):
     def pilot(self, labels: Any = None) -> Self:
         """At most 20 draws of each chain, after 30 sweeps, or 5 where labels are given."""
         start, warmup = (self.start, 30) if labels is None else (labels, 5)
-        return self._with(draws=min(self.draws, 20), warmup=min(self.warmup, warmup), thin=1, start=start)
+        shorter = self._with(draws=min(self.draws, 20), warmup=min(self.warmup, warmup), thin=1, start=start)
+        return shorter.recorded(None)
 
-    def settle(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
-        """Improve where a chain starts, before its warm-up, by whatever means; by default it stays there."""
+    def settling(self) -> tuple[Schedule, int]:
+        """Moves, and how many rounds of them, that improve where a chain starts, before its warm-up; none by default.
+
+        Any means will do: no draw is kept until the warm-up is over.
+        """
+        return Schedule([]), 0
 
     def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
         """Run all chains."""
@@ -60,118 +71,82 @@ class Sampler(Inference):
         make_schedule: Callable[[], Schedule],
     ) -> Draws:
         def one_chain(number: int, stream: np.random.Generator, monitor: Monitor) -> Trace:
-            return self._chain(problem, number, stream, monitor, make_schedule())
+            return _Chain(self, problem, number, stream, make_schedule()).run(n_draws, monitor)
 
-        sweeps = self.chains * (self.warmup + self.draws * self.thin)
+        n_draws = self.draws if self.recorder is None else max(self.draws, self.recorder.n_draws)
+        sweeps = self.chains * (self.settling()[1] + self.warmup + n_draws * self.thin)
         traces, interrupted = run_jobs(one_chain, self.chains, sweeps, rng, self.n_threads, progress, self.title)
         kept = [trace for trace in traces if trace.done]
         if not kept:
             raise KeyboardInterrupt("stopped before the first draw was kept")
         return join_traces(kept, problem)._replace(interrupted=interrupted)
 
-    def _chain(
-        self, problem: Problem, number: int, rng: np.random.Generator, monitor: Monitor, schedule: Schedule
-    ) -> Trace:
-        problem = problem.for_chain()
-        labels = start_labels(self.start, number, problem, rng)
-        concentration: Any = problem.prior.initial().concentration
-        state = State(problem, labels, concentration)
-        self.settle(rng, state, problem)
-        trace = Trace(self.draws, problem.n_rows, self.keep_parameters)
-        for sweep in range(-self.warmup, self.draws * self.thin):
-            if monitor.stopping.is_set():
-                break
-            problem = schedule.step(rng, state, problem)
-            if sweep < 0:
-                schedule.adapt(state)
-            elif (sweep + 1) % self.thin == 0:
-                trace.keep(state, problem)
-            monitor.advance(f"{state.n_clusters} clusters")
-        return trace
 
+class _Chain:
+    """One chain: begun, or taken up where a recorder has it, then run to its end or until it is told to stop."""
 
-class Trace:
-    """Draws of one chain, as they are made."""
+    def __init__(
+        self, settings: Sampler, problem: Problem, number: int, rng: np.random.Generator, schedule: Schedule
+    ) -> None:
+        self._settings, self._number = settings, number
+        settling, self._n_settling = settings.settling()
+        self._schedules = (settling, schedule)
+        self._recorder: Recorder | None = settings.recorder
+        self._problem = problem.for_chain()
+        saved = None if self._recorder is None else self._recorder.load(number)
+        if saved is None:
+            labels = start_labels(settings.start, number, self._problem, rng)
+            concentration: Any = self._problem.prior.initial().concentration
+            self._first = self._sweep = -settings.warmup - self._n_settling
+            self._rng, self._state = rng, State(self._problem, labels, concentration)
+            self._trace = Trace(settings.keep_parameters)
+        else:
+            snapshot, segments = saved
+            self._sweep, self._rng, self._state, self._problem = from_snapshot(snapshot, self._problem, self._schedules)
+            self._first = self._sweep
+            self._trace = Trace(settings.keep_parameters, segments)
+            if self._trace.done != max(0, self._sweep) // settings.thin:
+                raise ValueError(f"the state of chain {number} does not go with the draws that it counts")
+        self._saved_at = time.monotonic()
+        self._looked_at = -np.inf
+        self._log_joint = np.nan
 
-    def __init__(self, n_draws: int, n_rows: int, keep_parameters: bool) -> None:
-        self.done = 0
-        self._keep_parameters = keep_parameters
-        self._labels: Any = np.empty((n_draws, n_rows), dtype=np.int16)
-        self._n_clusters = np.empty(n_draws, dtype=np.int64)
-        self._log_joint, self._concentration = np.empty((2, n_draws))
-        self._n_sticks = np.zeros(n_draws, dtype=np.int64)
-        self._parameters: list[FloatArray] = []
-        self._weights: list[FloatArray] = []
-        self._log_factors: list[Mapping[str, float]] = []
+    def run(self, n_draws: int, monitor: Monitor) -> Trace:
+        """All sweeps that are left; what was done is recorded now and then, and at the end."""
+        settings = self._settings
+        begun = -settings.warmup - self._n_settling
+        monitor.skip(self._sweep - begun)
+        while self._sweep < n_draws * settings.thin and not monitor.stopping.is_set():
+            self._advance()
+            monitor.advance(self._status(monitor.watched))
+            if self._recorder is not None and time.monotonic() - self._saved_at >= self._recorder.interval:
+                self._record()
+        if self._sweep > self._first:
+            self._record()
+        return self._trace
 
-    def keep(self, state: State, problem: Problem) -> None:
-        """Add what the state shows now."""
-        if state.n_clusters > np.iinfo(self._labels.dtype).max:
-            self._labels = self._labels.astype(np.int32)
-        self._labels[self.done] = state.partition()
-        self._n_clusters[self.done] = state.n_clusters
-        self._log_joint[self.done] = state.log_joint(problem)
-        self._concentration[self.done] = state.concentration
-        self._log_factors.append(problem.log_factors)
-        if self._keep_parameters:
-            self._parameters.append(state.chain.parameters[state.slots()])
-        if state.weights is not None:
-            self._weights.append(state.weights[state.slots()])
-            self._n_sticks[self.done] = len(state.weights)
-        self.done += 1
+    def _advance(self) -> None:
+        """One sweep."""
+        settings = self._settings
+        schedule = self._schedules[self._sweep >= -settings.warmup]
+        self._problem = schedule.step(self._rng, self._state, self._problem)
+        if self._sweep < 0:
+            schedule.adapt(self._state)
+        elif (self._sweep + 1) % settings.thin == 0:
+            self._log_joint = self._trace.keep(self._state, self._problem)
+            self._looked_at = time.monotonic()
+        self._sweep += 1
 
-    def first(self, n_draws: int) -> dict[str, Any]:
-        """The first ``n_draws`` draws."""
-        columns = {
-            "labels": self._labels,
-            "n_clusters": self._n_clusters,
-            "log_joint": self._log_joint,
-            "concentration": self._concentration,
-            "n_sticks": self._n_sticks,
-        }
-        lists = {"parameters": self._parameters, "weights": self._weights}
-        drawn = self._log_factors[:n_draws]
-        return {
-            **{name: array[:n_draws] for name, array in columns.items()},
-            **{name: np.concatenate(arrays[:n_draws]) if arrays else None for name, arrays in lists.items()},
-            "log_factors": {name: np.array([each[name] for each in drawn]) for name in drawn[0]},
-        }
+    def _status(self, watched: bool) -> str:
+        if not watched:
+            return ""
+        if time.monotonic() - self._looked_at > LOOK_EVERY:
+            self._log_joint = self._state.log_joint(self._problem)
+            self._looked_at = time.monotonic()
+        return f"{self._state.n_clusters} clusters, log joint {self._log_joint:,.1f}"
 
-
-def join_traces(traces: list[Trace], problem: Problem) -> Draws:
-    """One chain after the other, all as long as the shortest."""
-    n_draws = min(trace.done for trace in traces)
-    parts = [trace.first(n_draws) for trace in traces]
-
-    def stacked(name: str) -> Any:
-        return np.stack([part[name] for part in parts])
-
-    def joined(name: str) -> Any:
-        return None if parts[0][name] is None else np.concatenate([part[name] for part in parts])
-
-    concentration, n_sticks, parameters = stacked("concentration"), stacked("n_sticks"), joined("parameters")
-    return Draws(
-        labels=stacked("labels"),
-        n_clusters=stacked("n_clusters"),
-        log_joint=stacked("log_joint"),
-        concentration=concentration,
-        objective=np.empty(0),
-        parameters=None if parameters is None else problem.describe(parameters),
-        weights=joined("weights"),
-        truncation=_truncation(problem, n_sticks, concentration) if n_sticks.any() else None,
-        log_factors={name: np.stack([part["log_factors"][name] for part in parts]) for name in parts[0]["log_factors"]}
-        or None,
-    )
-
-
-def _truncation(problem: Problem, n_sticks: IntArray, concentration: FloatArray) -> Truncation:
-    """The two bounds of each draw; computed once for each pair of values."""
-    pairs = np.stack([n_sticks.ravel(), concentration.ravel()])
-    values, where = np.unique(pairs, axis=1, return_inverse=True)
-    bounds = np.empty((2, values.shape[1]))
-    for at, (count, value) in enumerate(values.T):
-        prior = problem.prior.with_concentration(value)
-        bounds[0, at] = prior.truncation_bound(problem.n_rows, int(count))
-        bounds[1, at] = prior.truncation_formula(problem.n_rows, int(count))
-    bound, formula = bounds[:, where.ravel()].reshape(2, *n_sticks.shape)
-    return Truncation(n_sticks, bound, formula)
+    def _record(self) -> None:
+        if self._recorder is not None:
+            snapshot = take_snapshot(self._sweep, self._rng, self._state, self._problem, self._schedules)
+            self._recorder.save(self._number, snapshot, self._trace)
+        self._saved_at = time.monotonic()

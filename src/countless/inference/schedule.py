@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,7 +16,9 @@ REBUILD_EVERY = 100
 class Move(Protocol):
     """One way to change a state in place; ``adapt``, where a move has it, is called in the warm-up only.
 
-    A move that changes the family too returns the problem that the chain goes on with.
+    A move that changes the family too returns the problem that the chain goes on with. One that remembers anything
+    from step to step has ``snapshot() -> dict`` of what JSON can hold, and ``restore(dict)``: without them a chain
+    that was stopped would go on differently.
     """
 
     name: str
@@ -46,3 +48,20 @@ class Schedule:
             tune = getattr(move, "adapt", None)
             if tune is not None:
                 tune(state)
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the schedule and its moves remember, as JSON can hold it."""
+        hooks = [getattr(move, "snapshot", dict) for move in self.moves]
+        return {"rounds": self._rounds, "moves": [hook() for hook in hooks]}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Remember what ``snapshot`` told."""
+        if type(saved["rounds"]) is not int or len(saved["moves"]) != len(self.moves):
+            raise ValueError("the state of a chain is one of another schedule")
+        self._rounds = saved["rounds"]
+        for move, memory in zip(self.moves, saved["moves"], strict=True):
+            hook = getattr(move, "restore", None)
+            if hook is not None:
+                hook(memory)
+            elif memory != {}:
+                raise ValueError(f"the move {move.name!r} remembers nothing")

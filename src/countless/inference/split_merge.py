@@ -12,6 +12,7 @@ effort goes where it may succeed. The selection probabilities of both directions
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -46,6 +47,14 @@ class SplitMerge:
     def adapt(self, state: State) -> None:
         """Called during the warm-up only: afterwards the number of proposals must not depend on the state."""
         self._adapted = max(FEWEST_PROPOSALS, state.n_clusters // 2)
+
+    def snapshot(self) -> dict[str, int]:
+        """The number of proposals that the warm-up has led to."""
+        return {"adapted": int(self._adapted)}
+
+    def restore(self, saved: Mapping[str, int]) -> None:
+        """Go on with that number."""
+        self._adapted = whole_number("adapted", saved["adapted"], 1)
 
     def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
         """Update ``state`` in place."""

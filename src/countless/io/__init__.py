@@ -1,8 +1,9 @@
-"""Input and output: tables of numbers in, files that are whole or absent out."""
+"""Input and output: tables in, files that are whole or absent out, runs and models read back and continued."""
 
 from __future__ import annotations
 
-from .files import check_folder, write_together, write_whole
+from .._files import check_folder, write_together, write_whole
+from .runs import load, resume
 from .tables import read_table
 
-__all__ = ["check_folder", "read_table", "write_together", "write_whole"]
+__all__ = ["check_folder", "load", "read_table", "resume", "write_together", "write_whole"]

@@ -50,6 +50,8 @@ class Posterior:
         Number of sticks of each draw and bound on what truncation costs, for ``BlockedGibbs``.
     log_factors : dict of arrays (chain, draw)
         Where hyperparameters of the family were learned: the logs of what each was multiplied by.
+    fills : array (chain, draw, cell) or None
+        Missing cells, where they were drawn along with the clusters; in the user's units.
     hyperparameters : dict of arrays (chain, draw)
         Their sizes, as in ``Family.tunable``.
     data : Data or None
@@ -75,6 +77,7 @@ class Posterior:
     weights: FloatArray | None = None
     truncation: Truncation | None = None
     log_factors: Mapping[str, FloatArray] = field(default_factory=dict)
+    fills: NDArray[np.float32] | None = None
     hyperparameters: Mapping[str, FloatArray] = field(default_factory=dict)
     data: Data | None = None
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO
+
+# Names of files that are still being written begin with this.
+STAGE = ".countless-"
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
@@ -123,12 +128,41 @@ def check_folder(folder: str | os.PathLike[str], what: str = "folder") -> Path:
     return folder
 
 
-def _stage(folder: Path, content: str | bytes) -> Path:
+def write_through(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Let ``write`` fill a file that has its name, and is on the disk, only when all of it is there.
+
+    For content that is made while it is written. The folder exists; OSError goes to the caller.
+    """
+    temporary = _stage(path.parent, write)
+    try:
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    # Files that refer to each other must not reach the disk in another order than they were written in.
+    with contextlib.suppress(OSError, AttributeError):
+        handle = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def clear_stages(folder: Path) -> None:
+    """Remove what writers that were killed have left behind; nobody else may be writing."""
+    for temporary in folder.glob(f"{STAGE}*.tmp"):
+        temporary.unlink(missing_ok=True)
+
+
+def _stage(folder: Path, content: str | bytes | Callable[[IO[bytes]], object]) -> Path:
     """Write to a temporary file; leaves nothing behind on failure."""
-    temporary = folder / f".countless-{uuid.uuid4().hex}.tmp"
+    temporary = folder / f"{STAGE}{uuid.uuid4().hex}.tmp"
     try:
         with temporary.open("xb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            if callable(content):
+                content(file)
+            else:
+                file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
     except BaseException:

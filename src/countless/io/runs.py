@@ -1,0 +1,119 @@
+"""Runs and models in: read a fitted model from a file or from the folder of a run, and go on with a run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._validate import whole_number
+from ..estimators import DPMixture
+from ..estimators._runs import Run, interval, revived, unfitted
+from ..runs import RunFolder, read_model
+from ..runs.format import damaged
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def load(path: str | os.PathLike[str]) -> DPMixture:
+    """Read a fitted model from a file (``model.save``) or from the folder of a run (``fit(..., checkpoint=...)``).
+
+    Nothing in the file is executed or unpickled. A run that is not finished gives the draws made so far, with
+    ``posterior_.interrupted`` set.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    DPMixture
+        Fitted: it predicts, scores and samples, and ``posterior_`` has all draws and the rows.
+
+    Raises
+    ------
+    ValueError
+        In one sentence: no such file, not a run, damaged, written by a newer version.
+
+    References
+    ----------
+    docs/runs.md documents the format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import countless as cl
+    >>> model = cl.DPMixture(inference="map", random_state=0).fit([[0.0], [0.1], [5.0], [5.1]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cl.load(model.save(folder + "/model.npz")).n_clusters_ == model.n_clusters_
+    True
+    """
+    path = Path(path)
+    if path.is_dir():
+        run = RunFolder.open(path)
+        found = run.result()
+        description = run.description
+        draws, labels = found if found is not None else (run.draws(), None)
+    elif path.exists():
+        saved = read_model(path)
+        description, draws, labels = saved.description, saved.draws, saved.labels
+    else:
+        raise ValueError(f"{path}: there is no such file or folder")
+    try:
+        return revived(DPMixture, description, draws, labels)
+    except Exception as error:
+        raise damaged(path, error) from None
+
+
+def resume(
+    path: str | os.PathLike[str],
+    draws: int | None = None,
+    progress: bool | None = None,
+    checkpoint_every: float = 10.0,
+) -> DPMixture:
+    """Go on with a run that was stopped, from its last checkpoint, without the table it was begun with.
+
+    The draws are those of a run that was never stopped, one for one. A finished run is read.
+
+    Parameters
+    ----------
+    path : path
+        Folder of the run, as given to ``fit(..., checkpoint=path)``.
+    draws : int, optional
+        Draws of each chain that the run is to have; default, as many as it was begun with.
+    progress : bool, optional
+        Show a progress bar; default, when standard error is a terminal.
+    checkpoint_every : float
+        Seconds between checkpoints of a chain.
+
+    Returns
+    -------
+    DPMixture
+        Fitted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import countless as cl
+    >>> engine = cl.inference.CollapsedGibbs(chains=2, draws=10, warmup=10)
+    >>> X = [[0.0], [0.1], [5.0], [5.1]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = cl.DPMixture(inference=engine, random_state=0).fit(X, checkpoint=folder)
+    ...     cl.io.resume(folder, draws=15).posterior_.labels.shape
+    (2, 15, 4)
+    """
+    run = RunFolder.open(path, interval(checkpoint_every))
+    if draws is not None:
+        engine: Any = run.description.engine
+        if not hasattr(engine, "chains"):
+            raise ValueError(f"draws: {path} is a run of {type(engine).__name__}, which has no chains to make longer")
+        run.extend(whole_number("draws", draws, 1))
+    try:
+        model = unfitted(DPMixture, run.description)
+    except Exception as error:
+        raise damaged(run.path, error) from None
+    shown, model.progress = model.progress, progress
+    model._infer(Run(run.description, run))
+    model.progress = shown
+    return model

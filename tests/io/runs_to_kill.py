@@ -1,0 +1,88 @@
+"""Small fits of every sampler, as a program that can be killed: ``python runs_to_kill.py CASE FOLDER``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+import countless as cl
+from countless.inference import BlockedGibbs, CollapsedGibbs, Gibbs, SingleSiteGibbs
+
+
+def _blobs(n: int = 300) -> Any:
+    rng = np.random.default_rng(5)
+    return rng.standard_normal((n, 2)) + 4.0 * rng.integers(0, 4, size=(n, 1))
+
+
+def _counts(n: int = 300) -> Any:
+    rng = np.random.default_rng(6)
+    return rng.poisson(np.array([1.0, 9.0, 40.0])[rng.integers(0, 3, size=n)])[:, None]
+
+
+def _table(n: int = 150) -> Any:
+    """Measurements with holes in a Gaussian block, beside categories and counts with holes."""
+    import pandas as pd
+
+    rng = np.random.default_rng(7)
+    groups = rng.integers(0, 3, size=n)
+    frame = pd.DataFrame(rng.standard_normal((n, 2)) + 4.0 * groups[:, None], columns=["height", "weight"])
+    frame["colour"] = np.array(["red", "green", "blue"])[(groups + (rng.random(n) < 0.2)) % 3]
+    frame["visits"] = rng.poisson(1.0 + 4.0 * groups)
+    return frame.mask(rng.random(frame.shape) < 0.1)
+
+
+MIXED = {"height": "gaussian", "weight": "gaussian", "colour": "categorical", "visits": "poisson"}
+
+
+# Long enough to be killed on the way, on a machine that is not busy.
+CASES: dict[str, tuple[dict[str, Any], Any]] = {
+    "collapsed": ({"inference": CollapsedGibbs(chains=2, draws=400, warmup=150, thin=2)}, _blobs),
+    "collapsed, learned": ({"inference": CollapsedGibbs(chains=2, draws=150, warmup=60), "tune": "sample"}, _blobs),
+    "uncollapsed": ({"inference": Gibbs(chains=2, draws=400, warmup=150), "prior": "pitman-yor"}, _blobs),
+    "single-site": (
+        {"inference": SingleSiteGibbs(chains=2, draws=300, warmup=200, thin=3), "family": "poisson"},
+        _counts,
+    ),
+    "table with holes": (
+        {
+            "inference": CollapsedGibbs(chains=2, draws=150, warmup=60),
+            "family": cl.families.Table(MIXED),
+            "tune": "sample",
+        },
+        _table,
+    ),
+    "blocked": ({"inference": BlockedGibbs(chains=2, draws=400, warmup=200), "family": "poisson"}, _counts),
+}
+
+
+def model(case: str) -> Any:
+    """The estimator of a case, with a seed."""
+    return cl.DPMixture(random_state=11, **CASES[case][0])
+
+
+def table(case: str) -> Any:
+    """Its rows."""
+    return CASES[case][1]()
+
+
+def same_posteriors(one: Any, other: Any) -> None:
+    """Raise unless two posteriors are equal in every draw and every bit."""
+    fields = [name for name in vars(one) if name != "data"]
+    assert fields == [name for name in vars(other) if name != "data"]
+    for name in fields:
+        mine, theirs = getattr(one, name), getattr(other, name)
+        if isinstance(mine, dict):
+            assert list(mine) == list(theirs), name
+            for key in mine:
+                np.testing.assert_array_equal(mine[key], theirs[key], err_msg=f"{name}/{key}")
+        elif isinstance(mine, tuple):
+            for part, twin in zip(mine, theirs, strict=True):
+                np.testing.assert_array_equal(part, twin, err_msg=name)
+        else:
+            np.testing.assert_array_equal(mine, theirs, err_msg=name)
+
+
+if __name__ == "__main__":
+    model(sys.argv[1]).fit(table(sys.argv[1]), checkpoint=sys.argv[2], checkpoint_every=0.02)
