@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
+    "ConvergenceWarning",
     "DPMeans",
     "DPMixture",
     "FiniteMixture",
@@ -32,12 +33,15 @@ _ESTIMATORS = {"DPMeans", "DPMixture", "FiniteMixture", "MixtureSearch", "Partit
 
 if TYPE_CHECKING:
     from . import datasets, estimators, families, inference, metrics, plots, posterior, priors, tuning
+    from ._warnings import ConvergenceWarning
     from .estimators import DPMeans, DPMixture, FiniteMixture, MixtureSearch, Partitional
 
 
 def __getattr__(name: str) -> Any:
     if name in _ESTIMATORS:
         return getattr(importlib.import_module(".estimators", __name__), name)
+    if name == "ConvergenceWarning":
+        return importlib.import_module("._warnings", __name__).ConvergenceWarning
     if name in __all__:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'countless' has no attribute {name!r}")

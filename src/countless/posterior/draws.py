@@ -13,6 +13,7 @@ from .._validate import choose
 from ..inference import Components, Draws, Truncation
 from . import partitions
 from .data import Data
+from .diagnostics import Diagnostics, diagnose
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -168,3 +169,15 @@ class Posterior:
             Variation of information.
         """
         return choose("loss", loss, {"vi": partitions.consensus})(self.flat_labels())
+
+    def diagnostics(self) -> Diagnostics:
+        """Whether the chains have met: R-hat, effective draws, distance between chains, run length, and a verdict.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(inference="map", random_state=0).fit([[0.0], [0.1], [9.0], [9.1]])
+        >>> model.posterior_.diagnostics().verdict
+        'A single partition: there are no chains to compare.'
+        """
+        return diagnose(self)
