@@ -71,6 +71,9 @@ class Family(ABC):
     # What happens to missing cells in a table: "integrated" out, where columns are independent (the family then has the
     # verb ``column``), "drawn" along with the clusters, or "refused".
     gaps: ClassVar[str] = "refused"
+    # How columns are summed up for people: "numbers" by means and deviations, "counts" by rates, "shares" by the share
+    # that the counts of a column have in those of all columns.
+    cells: ClassVar[str] = "numbers"
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
