@@ -43,7 +43,7 @@ class Column:
 
     @property
     def cells(self) -> str:
-        """How cells are summed up: ``"categories"``, ``"numbers"``, ``"counts"`` or ``"shares"`` (see ``Family.cells``)."""
+        """How cells are summed up, see ``Family.cells``; those of categories are ``"categories"``."""
         from .base import FAMILIES
 
         if self.is_categorical:

@@ -1,7 +1,7 @@
 """Raftery and Lewis: how long a chain must run for a quantile, from the chain itself.
 
-Raftery and Lewis (1992), *How many iterations in the Gibbs sampler?*, and their program ``gibbsit``; the reference in use
-today is ``raftery.diag`` of the R package coda, which this follows step by step.
+Raftery and Lewis (1992), *How many iterations in the Gibbs sampler?*, and their program ``gibbsit``; the reference in
+use today is ``raftery.diag`` of the R package coda, which this follows step by step.
 
 Let u be the q-quantile of the draws x_t, and Z_t = 1 where x_t <= u, else 0. How precisely P(x <= u) is known is how
 precisely the mean of Z is known. Z is not a Markov chain, but every k-th of its values is nearly one: k is the smallest
@@ -9,8 +9,8 @@ thinning at which BIC prefers a chain of first order to one of second order, tha
 
     G^2 = 2 sum_abc n_abc log(n_abc n_.b. / (n_ab. n_.bc)) < 2 log(number of triples),
 
-n_abc being counts of Z_t = a, Z_t+k = b, Z_t+2k = c (the second order has two parameters more). That chain of two states
-has transition probabilities alpha = P(0 -> 1) and beta = P(1 -> 0), stationary P(1) = alpha / (alpha + beta), and its
+n_abc being counts of Z_t = a, Z_t+k = b, Z_t+2k = c (the second order has two parameters more). That chain of two
+states has transition probabilities alpha = P(0 -> 1) and beta = P(1 -> 0), stationary P(1) = alpha / (alpha + beta), and its
 second eigenvalue is lambda = 1 - alpha - beta. After m steps P(Z = j) is within
 
     max(alpha, beta) |lambda|^m / (alpha + beta)
@@ -24,7 +24,7 @@ and a normal interval of half width r and probability s, with z = Phi^-1((1 + s)
 
     n = z^2 alpha beta (2 - alpha - beta) / ((alpha + beta)^3 r^2).
 
-In all N = M + n k draws. Independent draws (alpha = q', beta = 1 - q') need N_min = z^2 q (1 - q) / r^2, which is 3746 for
+In all N = M + n k draws. Independent draws (alpha = q, beta = 1 - q) need N_min = z^2 q (1 - q) / r^2, 3746 for
 q = 0.025, r = 0.005, s = 0.95; the dependence factor is I = N / N_min.
 """
 

@@ -7,7 +7,7 @@ Sizes and probabilities are read from the draws without naming their clusters. W
 * categories, zeros and ones, shares of counts, missing cells: the log odds ratio against the other rows, with 1/2 added
   to each of the four counts (Haldane 1956, Anscombe 1956), times sqrt(3) / pi. A logistic variable has deviation
   pi / sqrt(3), so that log odds ratios become standardised differences (Hasselblad and Hedges 1995; Chinn 2000);
-* counts: the log ratio of the two rates, 1/2 added to each sum, on the same scale (for rare events it is a log odds ratio).
+* counts: the log ratio of the two rates, 1/2 added to each sum, times the same (for rare events it is a log odds ratio).
 
 Traits are ordered by what is left of the size of the effect when one standard error of it is taken off: otherwise the
 rarest categories and the smallest clusters, where chance gives large effects, would come first.
@@ -116,14 +116,16 @@ def summarise(posterior: Posterior, labels: ArrayLike, most_traits: int | None =
     given = np.asarray(labels)
     n_rows = len(posterior.data.rows)
     if given.shape != (n_rows,) or given.dtype.kind not in "iu":
-        raise ValueError(f"labels must be {n_rows} whole numbers, one per row, got shape {given.shape} of {given.dtype}")
+        came = f"shape {given.shape} of {given.dtype}"
+        raise ValueError(f"labels must be {n_rows} whole numbers, one per row, got {came}")
     names, codes, sizes = np.unique(given, return_inverse=True, return_counts=True)
     codes = codes.reshape(-1)
     low, high, probability = sizes_in_draws(codes, posterior.flat_labels(max(50, BUDGET // max(n_rows, 1))))
     found = traits(posterior.data.rows, posterior.data.columns, codes)
+    counts = zip(names, sizes, low, high, strict=True)
     return [
-        ClusterSummary(int(names[k]), int(sizes[k]), int(low[k]), int(high[k]), float(probability[k]), told[:most_traits])
-        for k, told in enumerate(found)
+        ClusterSummary(*(int(count) for count in each), float(probability[k]), found[k][:most_traits])
+        for k, each in enumerate(counts)
     ]
 
 
@@ -207,7 +209,7 @@ def _of_column(
 
 
 def _sums(values: FloatArray, clusters: IntArray, k: int) -> FloatArray:
-    return np.bincount(clusters, weights=values, minlength=k)
+    return np.bincount(clusters, weights=values, minlength=k).astype(np.float64)
 
 
 def _means(name: str, values: FloatArray, clusters: IntArray, k: int) -> Iterator[tuple[int, Trait]]:
@@ -217,7 +219,7 @@ def _means(name: str, values: FloatArray, clusters: IntArray, k: int) -> Iterato
     means = total / np.maximum(n, 1)
     squares = float(np.sum((centred - means[clusters]) ** 2))
     # A column that is constant within clusters has no deviation of its own.
-    within = max(np.sqrt(squares / max(len(values) - np.count_nonzero(n), 1)), 1e-3)
+    within = float(np.maximum(np.sqrt(squares / max(len(values) - np.count_nonzero(n), 1)), 1e-3))
     for cluster in range(k):
         rest = len(values) - n[cluster]
         if n[cluster] == 0 or rest == 0:
@@ -276,7 +278,7 @@ def _shares(name: str, level: str | None, x: FloatArray, n: FloatArray) -> Itera
 
 
 def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> Iterator[tuple[int, Trait]]:
-    """For each cluster the category that tells it apart best; of two that do so alike, the one that is more frequent."""
+    """For each cluster the category that tells it apart best; of two that do so alike, the one that it has more of."""
     levels = column.levels or ()
     x = np.zeros((k, len(levels)))
     np.add.at(x, (clusters, values.astype(np.int64)), 1.0)

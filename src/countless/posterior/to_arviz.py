@@ -81,4 +81,3 @@ def _about(posterior: Posterior) -> dict[str, Any]:
             "levels": json.dumps(levels),
         }
     return about
-
