@@ -10,8 +10,8 @@ thinning at which BIC prefers a chain of first order to one of second order, tha
     G^2 = 2 sum_abc n_abc log(n_abc n_.b. / (n_ab. n_.bc)) < 2 log(number of triples),
 
 n_abc being counts of Z_t = a, Z_t+k = b, Z_t+2k = c (the second order has two parameters more). That chain of two
-states has transition probabilities alpha = P(0 -> 1) and beta = P(1 -> 0), stationary P(1) = alpha / (alpha + beta), and its
-second eigenvalue is lambda = 1 - alpha - beta. After m steps P(Z = j) is within
+states has transition probabilities alpha = P(0 -> 1) and beta = P(1 -> 0), stationary P(1) = alpha / (alpha + beta),
+and its second eigenvalue is lambda = 1 - alpha - beta. After m steps P(Z = j) is within
 
     max(alpha, beta) |lambda|^m / (alpha + beta)
 

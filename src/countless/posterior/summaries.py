@@ -7,7 +7,7 @@ Sizes and probabilities are read from the draws without naming their clusters. W
 * categories, zeros and ones, shares of counts, missing cells: the log odds ratio against the other rows, with 1/2 added
   to each of the four counts (Haldane 1956, Anscombe 1956), times sqrt(3) / pi. A logistic variable has deviation
   pi / sqrt(3), so that log odds ratios become standardised differences (Hasselblad and Hedges 1995; Chinn 2000);
-* counts: the log ratio of the two rates, 1/2 added to each sum, times the same (for rare events it is a log odds ratio).
+* counts: the log ratio of the two rates, 1/2 added to each sum, times the same (for rare events a log odds ratio).
 
 Traits are ordered by what is left of the size of the effect when one standard error of it is taken off: otherwise the
 rarest categories and the smallest clusters, where chance gives large effects, would come first.
@@ -122,10 +122,16 @@ def summarise(posterior: Posterior, labels: ArrayLike, most_traits: int | None =
     codes = codes.reshape(-1)
     low, high, probability = sizes_in_draws(codes, posterior.flat_labels(max(50, BUDGET // max(n_rows, 1))))
     found = traits(posterior.data.rows, posterior.data.columns, codes)
-    counts = zip(names, sizes, low, high, strict=True)
     return [
-        ClusterSummary(*(int(count) for count in each), float(probability[k]), found[k][:most_traits])
-        for k, each in enumerate(counts)
+        ClusterSummary(
+            label=int(names[k]),
+            size=int(sizes[k]),
+            size_low=int(low[k]),
+            size_high=int(high[k]),
+            probability=float(probability[k]),
+            traits=told[:most_traits],
+        )
+        for k, told in enumerate(found)
     ]
 
 
@@ -219,7 +225,8 @@ def _means(name: str, values: FloatArray, clusters: IntArray, k: int) -> Iterato
     means = total / np.maximum(n, 1)
     squares = float(np.sum((centred - means[clusters]) ** 2))
     # A column that is constant within clusters has no deviation of its own.
-    within = float(np.maximum(np.sqrt(squares / max(len(values) - np.count_nonzero(n), 1)), 1e-3))
+    freedom = max(len(values) - int(np.count_nonzero(n)), 1)
+    within = max(float(np.sqrt(squares / freedom)), 1e-3)
     for cluster in range(k):
         rest = len(values) - n[cluster]
         if n[cluster] == 0 or rest == 0:
@@ -253,7 +260,7 @@ def _log_odds(x: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
     y, m = x.sum(axis=0) - x, n.sum(axis=0) - n
     cells = [x + 0.5, n - x + 0.5, y + 0.5, m - y + 0.5]
     ratio = np.log(cells[0]) - np.log(cells[1]) - np.log(cells[2]) + np.log(cells[3])
-    return ratio, np.sqrt(sum(1.0 / cell for cell in cells))
+    return ratio, np.sqrt(np.sum([1.0 / cell for cell in cells], axis=0))
 
 
 def _shares(name: str, level: str | None, x: FloatArray, n: FloatArray) -> Iterator[tuple[int, Trait]]:
