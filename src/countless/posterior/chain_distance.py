@@ -8,10 +8,12 @@ Tanimoto distance (extended Jaccard) over the pairs of rows
 is, for chains that stand still, the share of the pairs that only one of them joins among those that either does: 0 for
 the same groups, 1 for no pair in common. It needs inner products only.
 
-What chance gives is read from the chains themselves: each is cut into batches, and where all chains draw from one
-distribution in batches that are long against their memory, batches are exchangeable. So batches are dealt anew to the
-chains many times (a permutation test as in Anderson 2001, *A new method for non-parametric multivariate analysis of
-variance*): the distance between real chains is too far when hardly any such deal gives one as large.
+What chance gives is read from the chains themselves. Each is cut into batches; how far batches are from the mean of
+their own chain is Monte Carlo error, whatever the chains agree on. So these residuals are dealt to the chains many times
+and added to one common mean (a permutation of residuals under the reduced model, as in Anderson and ter Braak 2003,
+*Permutation tests for multi-factorial analysis of variance*; times sqrt(b / (b - 1)), as b residuals of one chain sum to
+zero): chains are too far apart when hardly any such deal gives a distance as large. For batches that are long against the
+memory of the chain residuals are exchangeable. Chains that stand still have none, and may not differ at all.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ IntArray = NDArray[np.int64]
 MOST_DRAWS = 1000
 BATCHES = 16
 DEALS = 999
+# What single precision leaves of a distance of zero.
+ROUNDING = 1e-6
 
 
 class ChainDistance(NamedTuple):
@@ -40,7 +44,7 @@ class ChainDistance(NamedTuple):
     limit : float
         What the largest of them would stay below in 99 of 100 cases if all chains drew from one distribution.
     p_value : float
-        Share of the deals of batches over chains whose largest distance is at least as large.
+        Share of the deals of residuals over chains whose largest distance is at least as large.
     furthest : tuple of int
         The two chains that are furthest apart.
     rows : array of int
@@ -89,23 +93,30 @@ def chain_distance(labels: NDArray[Any], most_rows: int = 500) -> ChainDistance:
     n_batches = batches.shape[1]
     flat = batches.reshape(n_chains * n_batches, -1)
     products = (flat @ flat.T).astype(np.float64)
-    dealt = np.stack([np.arange(len(flat)), *(rng.permutation(len(flat)) for _ in range(DEALS))])
-    chains = np.zeros((len(dealt), n_chains, len(flat)))
-    np.put_along_axis(chains, dealt.reshape(len(dealt), n_chains, n_batches), 1.0 / n_batches, axis=2)
-    distances = _tanimoto(chains @ products @ chains.transpose(0, 2, 1))
-    largest = distances.max(axis=(1, 2))
-    between = distances[0]
+    observed = np.kron(np.eye(n_chains), np.full((1, n_batches), 1.0 / n_batches))
+    between = _tanimoto(observed @ products @ observed.T)
+    largest = _by_chance(products, n_chains, n_batches, rng)
     one, other = (int(at) for at in np.unravel_index(np.argmax(between), between.shape))
     furthest = (min(one, other), max(one, other))
     return ChainDistance(
         between=between,
-        limit=float(np.quantile(largest[1:], 0.99)),
-        # The deal that was observed counts as one of them; a hair below for what rounding does to equal sums.
-        p_value=float(np.mean(largest >= largest[0] * (1.0 - 1e-9))),
+        limit=float(np.quantile(largest, 0.99)),
+        # What was observed counts as one of the deals.
+        p_value=float((1 + np.sum(largest >= between.max() - ROUNDING)) / (1 + DEALS)),
         furthest=furthest,
         rows=rows,
-        by_row=_distance_by_row(batches[furthest[0]].mean(axis=0), batches[furthest[1]].mean(axis=0)),
+        by_row=_distance_by_row(*batches[list(furthest)].mean(axis=1, dtype=np.float64)),
     )
+
+
+def _by_chance(products: FloatArray, n_chains: int, n_batches: int, rng: np.random.Generator) -> FloatArray:
+    """Largest distance in each deal of residuals, from inner products of the batches, chain after chain."""
+    n = n_chains * n_batches
+    own_mean = np.kron(np.eye(n_chains), np.full((n_batches, n_batches), 1.0 / n_batches))
+    residuals = (np.eye(n) - own_mean) * np.sqrt(n_batches / (n_batches - 1.0))
+    dealt = np.argsort(rng.random((DEALS, n)), axis=1).reshape(DEALS, n_chains, n_batches)
+    chains = 1.0 / n + residuals[dealt].mean(axis=2)
+    return _tanimoto(chains @ products @ chains.transpose(0, 2, 1)).max(axis=(1, 2))
 
 
 def _similarities(labels: NDArray[Any], rows: IntArray) -> NDArray[np.float32]:
@@ -130,10 +141,10 @@ def _tanimoto(products: FloatArray) -> FloatArray:
     own = np.diagonal(products, axis1=-2, axis2=-1)
     total = own[..., :, None] + own[..., None, :]
     apart = np.maximum(total - 2.0 * products, 0.0)
-    return np.where(total > 0.0, apart / np.maximum(total - products, 1e-300), 0.0)
+    return np.where(total > 0.0, apart / np.maximum(total - products, 1e-300), 0.0) * (1.0 - np.eye(own.shape[-1]))
 
 
 def _distance_by_row(one: FloatArray, other: FloatArray) -> FloatArray:
     apart = np.sum((one - other) ** 2, axis=1)
     either = np.sum(one**2 + other**2 - one * other, axis=1)
-    return np.where(either > 0.0, apart / np.maximum(either, 1e-300), 0.0).astype(np.float64)
+    return np.where(either > 0.0, apart / np.maximum(either, 1e-300), 0.0)

@@ -34,10 +34,10 @@ FloatArray = NDArray[np.float64]
 # run; at the second chains have hardly moved about at all, and a fit says so without being asked.
 LARGEST_RHAT = 1.1
 ALARMING_RHAT = 1.2
-# Chains are too far apart where chance gives their distance once in a hundred times, and where it is worth mentioning:
-# one pair of rows in twenty.
-SMALLEST_P = 0.01
+# Chains are too far apart where chance gives their distance less than once in a hundred times, and where it is worth
+# mentioning: one pair of rows in twenty. A fit says so without being asked at twice what chance gives.
 SMALLEST_DISTANCE = 0.05
+ALARMING_DISTANCE = 2.0
 # Effective draws that Vehtari et al. ask for, and so few that probabilities are known to a tenth only.
 ENOUGH = 400
 FEW = 100
@@ -197,9 +197,9 @@ def diagnose(posterior: Posterior, rows: int = ROWS) -> Diagnostics:
 def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
     """Warn, in one sentence, where the chains of a fit have plainly not met.
 
-    That is where two chains group rows too differently, or where an R-hat exceeds 1.2: less strict than
-    ``diagnostics``, as a fit should not call for attention where its chains agree and are merely short. Ranks are
-    compared first; ArviZ is loaded where these look suspicious.
+    That is where two chains group rows twice as differently as chance would have it, or where an R-hat exceeds 1.2: less
+    strict than ``diagnostics``, as a fit should not call for attention where its chains agree and are merely short.
+    Ranks are compared first; ArviZ is loaded where these look suspicious.
 
     Parameters
     ----------
@@ -218,12 +218,11 @@ def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
     if n_chains == 1 or _nothing_to_compare(posterior) is not None:
         return
     limit = rhat_limit(n_chains, n_draws, ALARMING_RHAT)
-    suspicious = any(_rank_ratio(values) > LARGEST_RHAT for values in label_free(posterior).values())
-    if not suspicious and not _too_far(chain_distance(posterior.labels, ROWS_AT_FIT)):
-        return
-    found = diagnose(posterior, ROWS_AT_FIT)
-    if (found.distance is not None and _too_far(found.distance)) or found.largest_rhat > limit:
-        warnings.warn(found.verdict, ConvergenceWarning, stacklevel=stacklevel + 1)
+    apart = _too_far(chain_distance(posterior.labels, ROWS_AT_FIT), ALARMING_DISTANCE)
+    if apart or any(_rank_ratio(values) > LARGEST_RHAT for values in label_free(posterior).values()):
+        found = diagnose(posterior, ROWS_AT_FIT)
+        if apart or found.largest_rhat > limit:
+            warnings.warn(found.verdict, ConvergenceWarning, stacklevel=stacklevel + 1)
 
 
 def rhat_limit(n_chains: int, n_draws: int, limit: float = LARGEST_RHAT) -> float:
@@ -290,8 +289,8 @@ def _split_ratio(values: FloatArray) -> float:
     return float(np.sqrt((half - 1) / half + between / within))
 
 
-def _too_far(distance: ChainDistance) -> bool:
-    return distance.p_value <= SMALLEST_P and distance.largest >= SMALLEST_DISTANCE
+def _too_far(distance: ChainDistance, times: float = 1.0) -> bool:
+    return distance.largest >= max(SMALLEST_DISTANCE, times * distance.limit)
 
 
 def _problems(found: Diagnostics) -> list[str]:

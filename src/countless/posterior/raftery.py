@@ -147,7 +147,7 @@ def two_states(alpha: float, beta: float, tolerance: float = 0.001) -> tuple[flo
     --------
     >>> from countless.posterior.raftery import two_states
     >>> two_states(0.1, 0.9)
-    (0.0, 0.09000000000000001)
+    (1.0, 0.09000000000000001)
     """
     if alpha <= 0.0 or beta <= 0.0:
         return math.inf, math.inf
@@ -155,7 +155,7 @@ def two_states(alpha: float, beta: float, tolerance: float = 0.001) -> tuple[flo
     spread = alpha * beta * (2.0 - total) / total**3
     memory = abs(1.0 - total)
     if memory < 1e-12:
-        return 0.0, spread
+        return 1.0, spread
     if memory >= 1.0:
         return math.inf, spread
     return float(math.ceil(math.log(tolerance * total / max(alpha, beta)) / math.log(memory))), spread
