@@ -9,11 +9,11 @@ is, for chains that stand still, the share of the pairs that only one of them jo
 the same groups, 1 for no pair in common. It needs inner products only.
 
 What chance gives is read from the chains themselves. Each is cut into batches; how far batches are from the mean of
-their own chain is Monte Carlo error, whatever the chains agree on. So these residuals are dealt to the chains many times
-and added to one common mean (a permutation of residuals under the reduced model, as in Anderson and ter Braak 2003,
-*Permutation tests for multi-factorial analysis of variance*; times sqrt(b / (b - 1)), as b residuals of one chain sum to
-zero): chains are too far apart when hardly any such deal gives a distance as large. For batches that are long against the
-memory of the chain residuals are exchangeable. Chains that stand still have none, and may not differ at all.
+their own chain is Monte Carlo error, whatever the chains agree on. So these residuals are dealt to the chains many
+times and added to one common mean (a permutation of residuals under the reduced model, as in Anderson and ter Braak
+2003, *Permutation tests for multi-factorial analysis of variance*; times sqrt(b / (b - 1)), as b residuals of one chain
+sum to zero): chains are too far apart when hardly any such deal gives a distance as large. For batches that are long
+against the memory of the chain residuals are exchangeable. Chains that stand still have none, and may not differ.
 """
 
 from __future__ import annotations

@@ -197,9 +197,9 @@ def diagnose(posterior: Posterior, rows: int = ROWS) -> Diagnostics:
 def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
     """Warn, in one sentence, where the chains of a fit have plainly not met.
 
-    That is where two chains group rows twice as differently as chance would have it, or where an R-hat exceeds 1.2: less
-    strict than ``diagnostics``, as a fit should not call for attention where its chains agree and are merely short.
-    Ranks are compared first; ArviZ is loaded where these look suspicious.
+    That is where two chains group rows twice as differently as chance would have it, or where an R-hat exceeds 1.2:
+    less strict than ``diagnostics``, as a fit should not call for attention where its chains agree and are merely
+    short. Ranks are compared first; ArviZ is loaded where these look suspicious.
 
     Parameters
     ----------

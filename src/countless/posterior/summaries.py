@@ -34,6 +34,8 @@ IntArray = NDArray[np.int64]
 DEVIATIONS = float(np.sqrt(3.0) / np.pi)
 # Labels that sizes are counted from: at most so many, spread over the draws.
 BUDGET = 50_000_000
+# What a category that a cluster lacks counts beside one that it has.
+LACKING = 2 / 3
 # Missing cells are a trait where their share differs by this much, and by so many standard errors.
 STRIKING_SHARE = 0.1
 STRIKING_ERRORS = 3.0
@@ -285,7 +287,7 @@ def _shares(name: str, level: str | None, x: FloatArray, n: FloatArray) -> Itera
 
 
 def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> Iterator[tuple[int, Trait]]:
-    """For each cluster the category that tells it apart best; of two that do so alike, the one that it has more of."""
+    """For each cluster the category that tells it apart best: one that it has, unless one that it lacks tells far more."""
     levels = column.levels or ()
     x = np.zeros((k, len(levels)))
     np.add.at(x, (clusters, values.astype(np.int64)), 1.0)
@@ -293,7 +295,7 @@ def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> I
     if np.count_nonzero(x.sum(axis=0)) < 2:
         return
     ratio, error = _log_odds(x, n[:, None])
-    best = np.argmax(np.abs(ratio) - error + 1e-9 * np.sign(ratio), axis=1)
+    best = np.argmax((np.abs(ratio) - error) * np.where(ratio < 0.0, LACKING, 1.0), axis=1)
     for level in np.unique(best):
         for cluster, trait in _shares(column.name, levels[level], x[:, level], n):
             if best[cluster] == level:
