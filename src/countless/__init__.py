@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# Names of this package that live in one of its rooms.
+_ROOM_OF = {
+    "ConvergenceWarning": "_warnings",
+    "DPMeans": "estimators",
+    "DPMixture": "estimators",
+    "FiniteMixture": "estimators",
+    "MixtureSearch": "estimators",
+    "Partitional": "estimators",
+    "load": "io",
+}
+
 __all__ = [
+    "ConvergenceWarning",
     "DPMeans",
     "DPMixture",
     "FiniteMixture",
@@ -27,22 +39,20 @@ __all__ = [
     "plots",
     "posterior",
     "priors",
+    "report",
     "tuning",
 ]
 
-_ESTIMATORS = {"DPMeans", "DPMixture", "FiniteMixture", "MixtureSearch", "Partitional"}
-
 if TYPE_CHECKING:
-    from . import datasets, estimators, families, inference, io, metrics, plots, posterior, priors, tuning
+    from . import datasets, estimators, families, inference, io, metrics, plots, posterior, priors, report, tuning
+    from ._warnings import ConvergenceWarning
     from .estimators import DPMeans, DPMixture, FiniteMixture, MixtureSearch, Partitional
     from .io import load
 
 
 def __getattr__(name: str) -> Any:
-    if name == "load":
-        return importlib.import_module(".io", __name__).load
-    if name in _ESTIMATORS:
-        return getattr(importlib.import_module(".estimators", __name__), name)
+    if name in _ROOM_OF:
+        return getattr(importlib.import_module(f".{_ROOM_OF[name]}", __name__), name)
     if name in __all__:
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'countless' has no attribute {name!r}")

@@ -18,7 +18,7 @@ FILES = sorted(path.relative_to(HOUSE).as_posix() for path in HOUSE.rglob("*.py"
 
 # From the ground up. A room may use the rooms of the floors below it and itself.
 FLOORS: list[list[str]] = [
-    ["_jit", "_random", "_validate", "_special", "_files"],
+    ["_jit", "_random", "_validate", "_special", "_files", "_warnings"],
     ["families", "priors"],
     ["inference"],
     ["posterior", "metrics"],

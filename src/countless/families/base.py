@@ -71,6 +71,8 @@ class Family(ABC):
     # What happens to missing cells in a table: "integrated" out, where columns are independent (the family then has the
     # verb ``column``), "drawn" along with the clusters, or "refused".
     gaps: ClassVar[str] = "refused"
+    # How people are told of its columns: "numbers" by means, "counts" by rates, "shares" of the counts of a row.
+    cells: ClassVar[str] = "numbers"
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -49,6 +49,7 @@ class Binomial(Family):
     learnable: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
     gaps: ClassVar = "integrated"
+    cells: ClassVar = "counts"
 
     trials: ArrayLike | None = None
     a: ArrayLike | None = None

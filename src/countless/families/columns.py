@@ -41,6 +41,15 @@ class Column:
         """Whether cells are codes of categories: their order and their mean say nothing."""
         return self.levels is not None
 
+    @property
+    def cells(self) -> str:
+        """How cells are summed up, see ``Family.cells``; those of categories are ``"categories"``."""
+        from .base import FAMILIES
+
+        if self.is_categorical:
+            return "categories"
+        return FAMILIES[self.family].cells if self.family in FAMILIES else "numbers"
+
     def shown(self, cell: float) -> str:
         """A cell of encoded rows as people read it; a missing one is empty."""
         if cell != cell:

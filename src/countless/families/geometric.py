@@ -48,6 +48,7 @@ class Geometric(Family):
     learnable: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
     gaps: ClassVar = "integrated"
+    cells: ClassVar = "counts"
 
     a: ArrayLike | None = None
     b: ArrayLike | None = None

@@ -51,6 +51,7 @@ class Multinomial(Family):
 
     learnable: ClassVar = ("concentration",)
     statistics_stay: ClassVar = True
+    cells: ClassVar = "shares"
 
     concentration: ArrayLike | None = None
     trials: int = 15

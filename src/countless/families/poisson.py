@@ -46,6 +46,7 @@ class Poisson(Family):
     learnable: ClassVar = ("shape", "rate")
     statistics_stay: ClassVar = True
     gaps: ClassVar = "integrated"
+    cells: ClassVar = "counts"
 
     shape: ArrayLike | None = None
     rate: ArrayLike | None = None

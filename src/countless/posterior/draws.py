@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._validate import choose
 from ..inference import Components, Draws, Truncation
 from . import partitions
 from .data import Data
+from .diagnostics import Diagnostics, diagnose
+from .summaries import ClusterSummary, summaries_frame, summarise
+from .to_arviz import to_arviz
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -171,3 +177,71 @@ class Posterior:
             Variation of information.
         """
         return choose("loss", loss, {"vi": partitions.consensus})(self.flat_labels())
+
+    def diagnostics(self) -> Diagnostics:
+        """Whether the chains have met: R-hat, effective draws, distance between chains, run length, and a verdict.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(inference="map", random_state=0).fit([[0.0], [0.1], [9.0], [9.1]])
+        >>> model.posterior_.diagnostics().verdict
+        'A single partition: there are no chains to compare.'
+        """
+        return diagnose(self)
+
+    def to_arviz(self, labels: bool = False, attrs: Mapping[str, Any] | None = None) -> Any:
+        """The draws for ArviZ: ``InferenceData`` with ArviZ 0.x, a ``DataTree`` with 1.x.
+
+        Parameters
+        ----------
+        labels : bool
+            Whether the cluster of each row in each draw is included.
+        attrs : dict, optional
+            Attributes to add to those that name the library, the family, the prior and the columns.
+
+        Returns
+        -------
+        InferenceData or DataTree
+            Groups ``posterior`` (label-free quantities, learned hyperparameters, ``labels`` with dimension ``row``),
+            ``sample_stats`` (``lp``, the log joint) and ``observed_data`` (``rows`` by row and column).
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> draws = model.posterior_.to_arviz(labels=True)
+        >>> draws["posterior"]["labels"].dims
+        ('chain', 'draw', 'row')
+        """
+        return to_arviz(self, labels, attrs)
+
+    def summaries(self, labels: ArrayLike | None = None, most_traits: int | None = None) -> list[ClusterSummary]:
+        """What each cluster is like: its size with an interval, how sure it is, and what distinguishes it.
+
+        Parameters
+        ----------
+        labels : array of int, optional
+            The clustering to describe, ``model.labels_`` for one; default, the consensus, which is computed anew.
+        most_traits : int, optional
+            Traits to keep for each cluster; default, all.
+
+        Returns
+        -------
+        list of ClusterSummary
+            In the order of the labels.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> [found.traits[0].text for found in model.posterior_.summaries(model.labels_)]
+        ['column 0 0.10 (others 9.10)', 'column 0 9.10 (others 0.10)']
+        """
+        if labels is None:
+            labels = self.consensus() if self.mode is None else self.mode
+        return summarise(self, labels, most_traits)
+
+    def summaries_frame(self, labels: ArrayLike | None = None, most_traits: int = 3) -> pd.DataFrame:
+        """``summaries`` as a table with one row per cluster, its clearest traits in words."""
+        return summaries_frame(self.summaries(labels), most_traits)
