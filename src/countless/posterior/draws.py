@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._validate import choose
 from ..inference import Components, Draws, Truncation
 from . import partitions
+from .consensus import consensus
 from .data import Data
 from .diagnostics import Diagnostics, diagnose
 from .summaries import ClusterSummary, summaries_frame, summarise
@@ -168,15 +168,49 @@ class Posterior:
             )
         return partitions.similarity(flat)
 
-    def consensus(self, loss: str = "vi") -> IntArray:
-        """Partition that is close to all draws: least expected loss among the draws, improved row by row.
+    def consensus(
+        self,
+        loss: str = "vi",
+        max_clusters: int | None = None,
+        n_restarts: int | None = None,
+        random_state: Any = 0,
+    ) -> IntArray:
+        """Partition of least posterior expected loss, searched over all partitions; never worse than the best draw.
+
+        Several restarts of greedy allocation and row by row moves, see ``posterior/consensus.py``. The same draws
+        give the same consensus, whatever the number of threads.
 
         Parameters
         ----------
-        loss : {"vi"}
-            Variation of information.
+        loss : {"vi", "binder", "omari"}
+            Variation of information; Binder's loss with equal costs, which prefers more and smaller clusters; one minus
+            the adjusted Rand index.
+        max_clusters : int, optional
+            Most clusters that it may have; None or 0 for any number.
+        n_restarts : int, optional
+            Number of restarts; by default 4 to 16, ending sooner when several of them meet in the best partition.
+        random_state : None, int or Generator
+            Orders in which rows are looked at.
+
+        Returns
+        -------
+        array of int
+            Labels numbered by first appearance.
+
+        References
+        ----------
+        Dahl, Johnson and Mueller 2022, *Search algorithms and loss functions for Bayesian clustering*, Journal of
+        Computational and Graphical Statistics 31; Wade and Ghahramani 2018, *Bayesian cluster analysis: point
+        estimation and credible balls*, Bayesian Analysis 13.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> model.posterior_.consensus("binder").tolist()
+        [0, 0, 0, 1, 1, 1]
         """
-        return choose("loss", loss, {"vi": partitions.consensus})(self.flat_labels())
+        return consensus(self.flat_labels(), loss, max_clusters, n_restarts, random_state)
 
     def diagnostics(self) -> Diagnostics:
         """Whether the chains have met: R-hat, effective draws, distance between chains, run length, and a verdict.

@@ -1,26 +1,93 @@
-"""Partitions compared and summarised: co-clustering, expected variation of information, a consensus.
+"""Losses between partitions, exactly and for many at once, from contingency tables: no matrix of pairs is made.
 
-Wade and Ghahramani (2018), Bayesian cluster analysis: point estimation and credible balls; the search by
-sweeps over the rows follows Dahl, Johnson and Mueller (2022). With f(n) = n log n,
+With n_c the sizes of the clusters of one partition of N rows, n_d those of another and n_cd of their overlaps,
 
-    N VI(a, b) = sum_i f(n_i.) + sum_j f(n_.j) - 2 sum_ij f(n_ij),    n_ij the contingency table.
+    loss = (sum_c f(n_c) + sum_d f(n_d) - 2 sum_cd f(n_cd)) / g(N),
+
+where f(n) = n log n and g(N) = N give the variation of information in nats (Meila 2007), f(n) = n^2 and
+g(N) = N^2 Binder's loss with equal costs: twice the number of pairs on which the two disagree, over N^2 (Wade and
+Ghahramani 2018, Bayesian cluster analysis: point estimation and credible balls, section 2). One minus the adjusted
+Rand index comes from the same tables (Fritsch and Ickstadt 2009; Hubert and Arabie 1985).
 """
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._jit import kernel
-from .._validate import by_first_appearance
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+CodeArray = NDArray[np.int32]
 
-# Table look-ups spent on choosing a draw, and on each sweep of the search.
-BUDGET = 2e9
+# Cells of draws that are widened for a kernel at a time: 16 MB.
+_BLOCK = 4_000_000
+
+
+def _n_log_n(n: int) -> FloatArray:
+    counts = np.arange(n + 2, dtype=np.float64)
+    return counts * np.log(np.maximum(counts, 1.0))
+
+
+def _squares(n: int) -> FloatArray:
+    return np.arange(n + 2, dtype=np.float64) ** 2
+
+
+def _pairs(n: int) -> FloatArray:
+    counts = np.arange(n + 2, dtype=np.float64)
+    return 0.5 * counts * (counts - 1.0)
+
+
+class Loss(NamedTuple):
+    """A loss between partitions: ``values(N)`` tabulates f(0), ..., f(N + 1), ``power`` p makes g(N) = N^p.
+
+    With ``adjusted`` f counts pairs, and the loss is one minus the adjusted Rand index of the sums.
+    """
+
+    values: Callable[[int], FloatArray]
+    power: int
+    adjusted: bool = False
+
+
+LOSSES = {"binder": Loss(_squares, 2), "omari": Loss(_pairs, 0, adjusted=True), "vi": Loss(_n_log_n, 1)}
+
+
+def losses(candidates: NDArray[Any], draws: NDArray[Any], loss: Loss, weights: IntArray | None = None) -> FloatArray:
+    """Loss of each candidate partition to each draw; both are (partition, row) with labels from 0.
+
+    ``weights`` says how many equal rows each row stands for.
+    """
+    counts = np.ones(draws.shape[1], dtype=np.int64) if weights is None else weights
+    values = loss.values(int(counts.sum()))
+    out = np.empty((len(candidates), len(draws)))
+    mine = np.ascontiguousarray(candidates, dtype=np.int32)
+    width = int(mine.max()) + 1
+    step = max(1, _BLOCK // max(1, draws.shape[1]))
+    blocks = [slice(start, start + step) for start in range(0, len(draws), step)]
+
+    def one(block: slice) -> None:
+        theirs = np.ascontiguousarray(draws[block], dtype=np.int32)
+        part = np.empty((len(mine), len(theirs)))
+        _losses(mine, theirs, width, int(theirs.max()) + 1, counts, values, loss.power, loss.adjusted, part)
+        out[:, block] = part
+
+    in_threads(one, blocks, big=out.size * draws.shape[1] > 1e7)
+    return out
+
+
+def in_threads(job: Callable[[Any], Any], items: list[Any], big: bool, at_most: int | None = None) -> list[Any]:
+    """Results of jobs that do not depend on each other, in order; in threads where the work is worth them."""
+    threads = min(os.cpu_count() or 1, len(items), at_most or len(items))
+    if not big or threads < 2:
+        return [job(item) for item in items]
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        return list(pool.map(job, items))
 
 
 def similarity(labels: NDArray[Any]) -> FloatArray:
@@ -30,40 +97,121 @@ def similarity(labels: NDArray[Any]) -> FloatArray:
     return out
 
 
-def expected_vi(candidates: NDArray[Any], draws: NDArray[Any]) -> FloatArray:
-    """Mean variation of information (nats) of each candidate partition to the draws; both are draws x rows."""
-    a = np.ascontiguousarray(candidates, dtype=np.int64)
-    b = np.ascontiguousarray(draws, dtype=np.int64)
-    out = np.empty(len(a))
-    _expected_vi(a, b, int(a.max()) + 1, int(b.max()) + 1, _n_log_n(a.shape[1]), out)
-    return out
+class Condensed(NamedTuple):
+    """Draws without their repetitions.
 
-
-def consensus(labels: NDArray[Any], max_sweeps: int = 20) -> IntArray:
-    """Partition of small expected variation of information to the draws (draws x rows).
-
-    The best draw, then rows moved between its clusters as long as the expected loss falls: never worse than
-    the draw, and free of its single misplaced rows. New clusters are not opened: the loss would gather rows
-    that waver between two clusters in one of their own. Where draws are many, an evenly spaced subset stands
-    for them.
+    ``draws`` (draw, row) has each distinct draw once, with ``draw_weights``; rows that share a cluster in every draw
+    are one row, with ``row_weights``; ``row_of`` says which one each row became.
     """
-    n_draws, n_rows = labels.shape
-    if n_draws == 1:
-        return by_first_appearance(labels[0])
-    within = max(2, int(np.sqrt(BUDGET / max(n_rows, 1))))
-    subset = np.unique(np.linspace(0, n_draws - 1, min(n_draws, within, 250)).astype(np.int64))
-    draws = np.ascontiguousarray(labels[subset], dtype=np.int64)
-    best = by_first_appearance(draws[np.argmin(expected_vi(draws, draws))])
-    n_log_n = _n_log_n(n_rows)
-    room = int(best.max()) + 1
-    if room * len(draws) * (int(draws.max()) + 1) < 2e8:
-        _improve_vi(best, np.ascontiguousarray(draws.T), int(draws.max()) + 1, room, n_log_n, max_sweeps)
-    return by_first_appearance(best)
+
+    draws: NDArray[Any]
+    draw_weights: FloatArray
+    row_weights: IntArray
+    row_of: IntArray
 
 
-def _n_log_n(n: int) -> FloatArray:
-    counts = np.arange(n + 2, dtype=np.float64)
-    return counts * np.log(np.maximum(counts, 1.0))
+def condense(draws: NDArray[Any]) -> Condensed:
+    """Merge equal draws, and rows that no draw tells apart."""
+    first, number = _distinct(draws)
+    some = draws[first]
+    column, row_of = _distinct(some.T)
+    return Condensed(
+        np.ascontiguousarray(some[:, column]),
+        np.bincount(number).astype(np.float64),
+        np.bincount(row_of).astype(np.int64),
+        row_of,
+    )
+
+
+def _distinct(vectors: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """First place of each distinct vector, and for all vectors which of these it is.
+
+    Found by 64-bit hashes, then compared in full: two vectors that only share a hash would leave all as they are.
+    """
+    keys = np.zeros(len(vectors), dtype=np.uint64)
+    factor = np.random.default_rng(0).integers(1, 2**63, size=vectors.shape[1], dtype=np.uint64) * 2 + 1
+    by_rows = vectors.flags.c_contiguous
+    for j, block in _slabs(vectors, 0 if by_rows else 1):
+        if by_rows:
+            keys[j] = block.astype(np.uint64) @ factor
+        else:
+            keys += block.astype(np.uint64) @ factor[j]
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    back = np.argsort(first, kind="stable")
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[back] = np.arange(len(first))
+    first, number = first[back], rank[number.reshape(-1)]
+    same = all(
+        np.array_equal(block, vectors[first[number[j]]] if by_rows else vectors[:, j][first[number]])
+        for j, block in _slabs(vectors, 0 if by_rows else 1)
+    )
+    everything = np.arange(len(vectors))
+    return (first, number) if same else (everything, everything)
+
+
+def _slabs(vectors: NDArray[Any], axis: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Blocks of whole vectors (axis 0) or of coordinates of all vectors (axis 1)."""
+    step = max(1, _BLOCK // max(1, vectors.shape[1 - axis]))
+    for start in range(0, vectors.shape[axis], step):
+        j = slice(start, start + step)
+        yield j, vectors[j] if axis == 0 else vectors[:, j]
+
+
+@kernel
+def _losses(candidates, draws, k_a, k_b, weights, values, power, adjusted, out):
+    n_rows = draws.shape[1]
+    table = np.zeros(k_a * k_b, dtype=np.int64)
+    sizes_a = np.zeros(k_a, dtype=np.int64)
+    sizes_b = np.zeros(k_b, dtype=np.int64)
+    total = 0
+    for i in range(n_rows):
+        total += weights[i]
+    scale = float(total) ** power
+    dense = k_a * k_b <= n_rows
+    for c in range(candidates.shape[0]):
+        a = candidates[c]
+        sizes_a[:] = 0
+        for i in range(n_rows):
+            sizes_a[a[i]] += weights[i]
+        of_a = 0.0
+        for k in range(k_a):
+            of_a += values[sizes_a[k]]
+        for m in range(draws.shape[0]):
+            b = draws[m]
+            sizes_b[:] = 0
+            for i in range(n_rows):
+                table[a[i] * k_b + b[i]] += weights[i]
+            both = 0.0
+            if dense:
+                for x in range(k_a):
+                    for y in range(k_b):
+                        count = table[x * k_b + y]
+                        sizes_b[y] += count
+                        both += values[count]
+                        table[x * k_b + y] = 0
+            else:
+                # More cells than rows: only those that were touched.
+                for i in range(n_rows):
+                    count = table[a[i] * k_b + b[i]]
+                    sizes_b[b[i]] += count
+                    both += values[count]
+                    table[a[i] * k_b + b[i]] = 0
+            of_b = 0.0
+            for y in range(k_b):
+                of_b += values[sizes_b[y]]
+            if adjusted:
+                out[c, m] = 1.0 - adjusted_rand(both, of_a, of_b, values[total])
+            else:
+                out[c, m] = max(0.0, of_a + of_b - 2.0 * both) / scale
+
+
+@kernel
+def adjusted_rand(both, of_a, of_b, of_all):
+    """Hubert and Arabie's index from numbers of pairs: together in both, in either one, and all."""
+    chance = of_a * of_b / max(of_all, 1.0)
+    spread = 0.5 * (of_a + of_b) - chance
+    # Nothing to spread: both are one cluster, or both are single rows, so they are equal.
+    return 1.0 if spread <= 1e-12 * of_all else (both - chance) / spread
 
 
 @kernel
@@ -77,68 +225,3 @@ def _share_together(labels, out):
             for m in range(n_draws):
                 count += labels[i, m] == labels[j, m]
             out[i, j] = out[j, i] = count / n_draws
-
-
-@kernel
-def _expected_vi(candidates, draws, k_a, k_b, n_log_n, out):
-    n_rows = draws.shape[1]
-    table = np.zeros((k_a, k_b), dtype=np.int64)
-    sizes_a = np.zeros(k_a, dtype=np.int64)
-    sizes_b = np.zeros(k_b, dtype=np.int64)
-    for c in range(candidates.shape[0]):
-        total = 0.0
-        for m in range(draws.shape[0]):
-            table[:] = 0
-            sizes_a[:] = 0
-            sizes_b[:] = 0
-            for i in range(n_rows):
-                a, b = candidates[c, i], draws[m, i]
-                table[a, b] += 1
-                sizes_a[a] += 1
-                sizes_b[b] += 1
-            for a in range(k_a):
-                if sizes_a[a] > 0:
-                    total += n_log_n[sizes_a[a]]
-                    for b in range(k_b):
-                        total -= 2.0 * n_log_n[table[a, b]]
-            for b in range(k_b):
-                total += n_log_n[sizes_b[b]]
-        out[c] = total / (draws.shape[0] * n_rows)
-
-
-@kernel
-def _improve_vi(best, draws, k_b, room, n_log_n, max_sweeps):
-    """Move single rows between the ``room`` clusters of ``best`` as long as that lowers the expected loss."""
-    n_rows, n_draws = draws.shape
-    table = np.zeros((n_draws, k_b, room), dtype=np.int64)
-    sizes = np.zeros(room, dtype=np.int64)
-    for i in range(n_rows):
-        sizes[best[i]] += 1
-        for m in range(n_draws):
-            table[m, draws[i, m], best[i]] += 1
-    loss = np.empty(room)
-    for _ in range(max_sweeps):
-        moved = 0
-        for i in range(n_rows):
-            own = best[i]
-            sizes[own] -= 1
-            for k in range(room):
-                loss[k] = n_draws * (n_log_n[sizes[k] + 1] - n_log_n[sizes[k]])
-            for m in range(n_draws):
-                b = draws[i, m]
-                table[m, b, own] -= 1
-                for k in range(room):
-                    n = table[m, b, k]
-                    loss[k] -= 2.0 * (n_log_n[n + 1] - n_log_n[n])
-            chosen = own
-            for k in range(room):
-                if loss[k] < loss[chosen] - 1e-9 * n_draws:
-                    chosen = k
-            sizes[chosen] += 1
-            for m in range(n_draws):
-                table[m, draws[i, m], chosen] += 1
-            if chosen != own:
-                best[i] = chosen
-                moved += 1
-        if moved == 0:
-            break

@@ -1,0 +1,180 @@
+"""The consensus: the partition of least posterior expected loss, searched over all partitions.
+
+After Dahl, Johnson and Mueller 2022, *Search algorithms and loss functions for Bayesian clustering* (SALSO), Journal of
+Computational and Graphical Statistics 31: rows are placed one after the other in random order, then moved one at a
+time while the loss falls, then whole clusters are taken apart and their rows placed anew; from many starts. Some of
+these are the best draws, so that the result is never worse. Rows that no draw tells apart move together, which loses no
+minimum of the variation of information or of Binder's loss: both are concave in how many of them a cluster holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._random import as_generator, spawn
+from .._validate import by_first_appearance, choose, whole_number
+from .partitions import LOSSES, Condensed, FloatArray, IntArray, Loss, condense, in_threads, losses
+from .search import LANES, Candidate, Table, candidate, reallocate, sweep, table
+
+# Cells of (row, draw) that a search looks at; more draws are thinned evenly.
+MOST_LOOKED_AT = 25_000_000
+# Cells of (cluster of a draw, cluster of the candidate) in all threads, 8 bytes each.
+MOST_COUNTS = 60_000_000
+# Additions that all restarts may take, about; and how many restarts at least and at most.
+BUDGET = 2e10
+RESTARTS = (4, 16)
+# Restarts that are run together, and how many must have found the best of all before the search ends.
+WAVE = 4
+ENOUGH = 3
+# Draws that all draws are compared with to find the best ones.
+SCREEN = 64
+
+
+def expected_loss(labels: NDArray[Any], draws: NDArray[Any], loss: str = "vi") -> float:
+    """Mean loss of a partition to draws (draw, row).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.posterior.consensus import expected_loss
+    >>> expected_loss(np.array([0, 0, 1]), np.array([[0, 0, 1], [0, 0, 1]]), "binder")
+    0.0
+    """
+    kind = choose("loss", loss, LOSSES)
+    return float(losses(by_first_appearance(labels)[None], draws, kind).mean())
+
+
+def consensus(
+    draws: NDArray[Any],
+    loss: str = "vi",
+    max_clusters: int | None = None,
+    n_restarts: int | None = None,
+    random_state: Any = 0,
+) -> IntArray:
+    """Partition of least expected loss to the draws (draw, row), numbered by first appearance."""
+    kind = choose("loss", loss, LOSSES)
+    most = draws.shape[1] if not max_clusters else whole_number("max_clusters", max_clusters, 1)
+    rng = as_generator(random_state)
+    data = condense(_thinned(draws))
+    if len(data.draws) == 1 and int(data.draws.max()) < most:
+        return by_first_appearance(data.draws[0][data.row_of])
+    screen = _Screen.of(data, kind, most, rng)
+    best = _search(data, kind, screen.best(data, 2), most, n_restarts, rng)
+    return by_first_appearance(screen.better(data, kind, best)[data.row_of])
+
+
+def _thinned(draws: NDArray[Any]) -> NDArray[Any]:
+    """Draws whose tables fit, evenly spaced."""
+    n_clusters = draws.max(axis=1).astype(np.int64) + 1
+    cells = n_clusters.mean() * _room(n_clusters.max(), draws.shape[1])
+    kept = int(max(2, min(MOST_LOOKED_AT // draws.shape[1], MOST_COUNTS // cells)))
+    return draws if len(draws) <= kept else draws[np.linspace(0, len(draws) - 1, kept).astype(np.int64)]
+
+
+def _room(n_clusters: int, most: int) -> int:
+    """Slots for some clusters more, in whole vectors."""
+    return LANES * (min(int(n_clusters) + LANES, most) // LANES + 1)
+
+
+class _Screen(NamedTuple):
+    """Expected losses of the draws themselves, with standard errors: ``numbers`` are the draws that are allowed."""
+
+    numbers: IntArray
+    mean: FloatArray
+    error: FloatArray
+
+    @classmethod
+    def of(cls, data: Condensed, loss: Loss, most: int, rng: np.random.Generator) -> _Screen:
+        """Compare all draws with some of them, or with all if there are few."""
+        numbers = np.flatnonzero(data.draws.max(axis=1) < most)
+        n_draws = len(data.draws)
+        weights = data.draw_weights / data.draw_weights.sum()
+        some = np.arange(n_draws) if n_draws <= SCREEN else rng.choice(n_draws, SCREEN, p=weights)
+        if not len(numbers):
+            return cls(numbers, np.empty(0), np.empty(0))
+        each = losses(data.draws[numbers], data.draws[some], loss, data.row_weights)
+        if n_draws <= SCREEN:
+            return cls(numbers, each @ weights, np.zeros(len(numbers)))
+        return cls(numbers, each.mean(axis=1), each.std(axis=1) / np.sqrt(SCREEN))
+
+    def best(self, data: Condensed, count: int) -> list[IntArray]:
+        """The draws of least expected loss."""
+        return [data.draws[m].astype(np.int64) for m in self.numbers[np.argsort(self.mean, kind="stable")[:count]]]
+
+    def better(self, data: Condensed, loss: Loss, labels: IntArray) -> IntArray:
+        """The best of ``labels`` and all draws, of which those are looked at that five errors do not rule out."""
+        weights = data.draw_weights / data.draw_weights.sum()
+        mine = losses(labels[None], data.draws, loss, data.row_weights)[0] @ weights
+        rivals = data.draws[self.numbers[self.mean - 5.0 * self.error < mine]]
+        if not len(rivals):
+            return labels
+        theirs = losses(rivals, data.draws, loss, data.row_weights) @ weights
+        at = int(theirs.argmin())
+        return rivals[at].astype(np.int64) if theirs[at] < mine - 1e-12 else labels
+
+
+def _search(
+    data: Condensed, loss: Loss, best_draws: list[IntArray], most: int, n_restarts: int | None, rng: np.random.Generator
+) -> IntArray:
+    """The best partition of all restarts: from the best draws, from one cluster, and row by row in random order.
+
+    Without a number of restarts the search ends when several have met in the best partition.
+    """
+    t = table(data, loss, most)
+    n_rows, n_draws = t.cells.shape
+    room = _room(data.draws.max() + 1, min(n_rows, most))
+    work = float(t.cells.size) * min(room, LANES * (1 + t.n_cells // n_draws // LANES))
+    count = n_restarts or int(np.clip(BUDGET / (20.0 * work), *RESTARTS))
+    nothing = np.full(n_rows, -1)
+    starts = [*best_draws[:1], nothing, nothing, np.zeros(n_rows, dtype=np.int64), *best_draws[1:]][:count]
+    starts += [nothing] * (count - len(starts))
+    streams = spawn(rng, count)
+    threads = max(1, MOST_COUNTS // (t.n_cells * room))
+    found: list[tuple[float, IntArray]] = []
+    for wave in range(0, count, WAVE):
+        numbers = list(range(wave, min(count, wave + WAVE)))
+        found += in_threads(
+            lambda number: _descend(t, starts[number], room, streams[number]), numbers, work > 1e6, threads
+        )
+        least = min(objective for objective, _ in found)
+        met = sum(objective <= least + 1e-9 * abs(least) for objective, _ in found)
+        if n_restarts is None and met >= ENOUGH:
+            break
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def _descend(t: Table, start: IntArray, room: int, rng: np.random.Generator) -> tuple[float, IntArray]:
+    """Objective and labels of the local minimum that a start leads to."""
+    # More than what rounding of the gains can pretend, so that every step is a step down.
+    unit = 1e-9 if t.adjusted else 2e-7 * (t.values[-1] - t.values[-2])
+    tolerance = unit * float(t.draw_weights.sum())
+    c = candidate(t, start, room)
+    sweep(t, c, rng.permutation(len(start)), tolerance)
+    improved = True
+    while improved:
+        _settle(t, c, rng, tolerance)
+        improved = False
+        for k in rng.permutation(np.flatnonzero(c.sizes)):
+            rows = rng.permutation(np.flatnonzero(c.labels == k))
+            if len(rows) > 1:
+                improved |= reallocate(t, c, rows, tolerance)
+    if np.count_nonzero(c.sizes) == room and room < min(len(start), t.most):
+        return _descend(t, c.labels, _room(2 * room, min(len(start), t.most)), rng)
+    return float(c.sums[0]), c.labels
+
+
+def _settle(t: Table, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
+    """Sweeps until no row moves; between sweeps over all rows, some over those that are least sure.
+
+    Rows of one cluster come one after the other: they share most of the lines that they look at.
+    """
+    n_rows = len(c.labels)
+    everything = rng.permutation(n_rows)
+    while sweep(t, c, everything[np.argsort(c.labels[everything], kind="stable")], tolerance):
+        if n_rows > 200:
+            close = np.flatnonzero(c.margins <= np.quantile(c.margins, 0.2))
+            while sweep(t, c, close[np.argsort(c.labels[close], kind="stable")], tolerance):
+                pass
