@@ -1,6 +1,7 @@
 """Plots: what was found and how sure it is. Functions take a fitted model, draw into Axes and return them.
 
-All of them work from ``posterior_`` and ``labels_`` alone, so that a saved run can be drawn as well. None opens a window.
+All of them work from ``posterior_`` and ``labels_`` alone, so that a saved run can be drawn as well.
+None opens a window.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The distribution of one column under the draws of a posterior: its mean and its uncertainty.
 
 Given a partition of the rows, a column is a mixture of the predictives of its clusters, one of them new (Escobar and
-West 1995, section 3). With weights ~ Dirichlet(sizes + offset, mass of a new cluster) and the parameters of each cluster
-drawn from their posterior, each draw is a density, and quantiles over draws are the band of the unknown density
+West 1995, section 3). With weights ~ Dirichlet(sizes + offset, mass of a new cluster) and the parameters of each
+cluster drawn from their posterior, each draw is a density, and quantiles over draws are the band of the unknown density
 (Gelfand and Kottas 2002); the mass of clusters not seen yet is spread as the prior predicts.
 """
 

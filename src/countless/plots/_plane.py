@@ -51,8 +51,8 @@ def two_columns(data: Data, first: int, second: int) -> Plane:
 def principal(data: Data, picked: list[int]) -> Plane:
     """First two principal components of the columns, each column with one unit of variance.
 
-    Categories are as many columns of zeros and ones, which share the unit of variance; a missing cell is the mean of its
-    column.
+    Categories are as many columns of zeros and ones, which share the unit of variance; a missing cell is the mean of
+    its column.
     """
     sheet = indicators(data, picked)
     few = sheet if len(sheet) <= MOST_ROWS else sheet[:: -(-len(sheet) // MOST_ROWS)]

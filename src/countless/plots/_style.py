@@ -1,14 +1,15 @@
-"""What all figures share: colours that colour-blind readers can tell apart, quiet axes, names that fit, rows thinned."""
+"""What all figures share: colours that colour-blind readers can tell apart, quiet axes, names that fit."""
 
 from __future__ import annotations
 
 import io
+import math
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -27,6 +28,13 @@ PALE = "#D9D9D9"
 MOST_POINTS = 20_000
 # A name that is longer is cut in the middle, where it says least.
 LONGEST_NAME = 26
+# Points that the name of a cluster takes, and where it goes when its own place is taken, the nearest first.
+NAME_SIZE = 15.0
+SHIFTS = [(0.0, 0.0)] + [
+    (radius * math.sin(turn * math.pi / 4.0), radius * math.cos(turn * math.pi / 4.0))
+    for radius in (15.0, 22.0, 30.0, 38.0)
+    for turn in range(8)
+]
 
 
 class Picture(Figure):
@@ -65,12 +73,15 @@ def quiet(ax: Axes) -> None:
 
 
 def headline(ax: Axes, text: str, *notes: str) -> None:
-    """The question that a panel answers, with its answer; notes in a second line, smaller."""
-    notes = tuple(note for note in notes if note)
-    ax.set_title(text, fontsize=10, loc="left", color=INK, pad=18.0 if notes else 6.0)
-    if notes:
+    """The question that a panel answers, with its answer; notes below it, smaller, in as many lines as they need."""
+    width = room(ax)[0] * 1.12
+    title = "\n".join(textwrap.wrap(text, max(24, int(width / 5.3))))
+    small = "\n".join(textwrap.wrap("; ".join(note for note in notes if note), max(30, int(width / 4.1))))
+    lines = small.count("\n") + 1 if small else 0
+    ax.set_title(title, fontsize=10, loc="left", color=INK, pad=6.0 + 11.0 * lines)
+    if small:
         ax.annotate(
-            "; ".join(notes),
+            small,
             (0.0, 1.0),
             xytext=(0.0, 5.0),
             xycoords="axes fraction",
@@ -82,6 +93,12 @@ def headline(ax: Axes, text: str, *notes: str) -> None:
             annotation_clip=False,
             gid="note",
         )
+
+
+def plain_numbers(axis: Any, low: float, high: float) -> None:
+    """Tick labels as people write numbers, without a power of ten apart at the end of the axis."""
+    if abs(high - low) > 1e-4 * max(abs(low), abs(high)):
+        axis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("e-0", "e-").replace("-", "\N{MINUS SIGN}"))
 
 
 def legend_beside(ax: Axes, **options: Any) -> Any:
@@ -106,26 +123,36 @@ def line(k: int) -> Any:
     return LINES[(k // len(COLOURS)) % len(LINES)]
 
 
-def outlined() -> list[Any]:
-    """A white rim that keeps text readable on whatever it stands on."""
-    return [patheffects.withStroke(linewidth=3.0, foreground="white")]
+def name_clusters(ax: Axes, places: Sequence[tuple[int, float, float]], above: float = 0.0) -> None:
+    """Names of clusters (cluster, x, y) at their places, or so many points above, moved apart where they would touch.
+
+    The limits of the axes are final.
+    """
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    width, height = room(ax)
+    taken: list[tuple[float, float]] = []
+    for k, x, y in places:
+        at = (x - left) / (right - left) * width, (y - bottom) / (top - bottom) * height + above
+        shift = next((shift for shift in SHIFTS if _is_free(at, shift, taken)), (0.0, 0.0))
+        taken.append((at[0] + shift[0], at[1] + shift[1]))
+        ax.annotate(
+            str(k),
+            (x, y),
+            xytext=(shift[0], shift[1] + above),
+            textcoords="offset points",
+            color=INK,
+            fontsize=8,
+            fontweight="bold",
+            ha="center",
+            va="center",
+            zorder=6,
+            bbox={"boxstyle": "circle,pad=0.22", "fc": "white", "ec": colour(k), "lw": 1.4, "alpha": 0.9},
+            arrowprops={"arrowstyle": "-", "color": colour(k), "lw": 0.9} if any(shift) else None,
+        )
 
 
-def name_cluster(ax: Axes, x: float, y: float, k: int, above: float = 0.0) -> None:
-    """Name of a cluster at a place, or so many points above it."""
-    ax.annotate(
-        str(k),
-        (x, y),
-        xytext=(0.0, above),
-        textcoords="offset points",
-        color=colour(k),
-        fontsize=11,
-        fontweight="bold",
-        ha="center",
-        va="center",
-        zorder=6,
-        path_effects=outlined(),
-    )
+def _is_free(at: tuple[float, float], shift: tuple[float, float], taken: Sequence[tuple[float, float]]) -> bool:
+    return all(math.hypot(at[0] + shift[0] - x, at[1] + shift[1] - y) >= NAME_SIZE for x, y in taken)
 
 
 def thinned(n: int, at_most: int = MOST_POINTS) -> NDArray[np.int64]:
@@ -142,11 +169,26 @@ def spaced(n: int, at_most: int) -> NDArray[np.int64]:
 
 def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
     """A name of the user's as it stands in a figure: in one line, cut in the middle, dollars not taken for formulas."""
+    return _cut(name, longest, longest // 3).replace("$", r"\$")
+
+
+def shown_names(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
+    """The same for names that must stay different: cut where they are alike, at worst numbered."""
+    distinct = len(set(names))
+    for length in (longest, longest + 12):
+        for tail in (length // 3, 0, 2 * length // 3, length - 4):
+            cut = [_cut(name, length, tail) for name in names]
+            if len(set(cut)) == distinct:
+                return [name.replace("$", r"\$") for name in cut]
+    return [f"{j}: {shown_name(name, longest)}" for j, name in enumerate(names)]
+
+
+def _cut(name: str, longest: int, tail: int) -> str:
+    """A name in one line, and of a long one its beginning and its last letters."""
     text = " ".join(str(name).split())
-    if len(text) > longest:
-        tail = longest // 3
-        text = f"{text[: longest - tail - 1].rstrip()}…{text[-tail:].lstrip()}"
-    return text.replace("$", r"\$")
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest - tail - 1].rstrip()}…{text[len(text) - tail :].lstrip()}"
 
 
 def listed(names: Sequence[str], at_most: int = 12) -> str:
@@ -164,7 +206,7 @@ def room(ax: Axes) -> tuple[float, float]:
     """Width and height of the axes in points, about (a layout may still change them)."""
     figure = ax.figure.figure if isinstance(ax.figure, SubFigure) else ax.figure
     box = ax.get_position()
-    width, height = figure.get_size_inches()  # type: ignore[union-attr]
+    width, height = figure.get_size_inches()
     return 72.0 * width * box.width, 72.0 * height * box.height
 
 

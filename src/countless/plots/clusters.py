@@ -14,7 +14,19 @@ from numpy.typing import NDArray
 from ._fit import Fit, fitted
 from ._marginal import takes_any_number
 from ._plane import Plane, principal, two_columns
-from ._style import MOST_POINTS, axes, colour, count, headline, legend_beside, marker, name_cluster, quiet, shown_name
+from ._style import (
+    MOST_POINTS,
+    axes,
+    colour,
+    count,
+    headline,
+    legend_beside,
+    marker,
+    name_clusters,
+    plain_numbers,
+    quiet,
+    shown_names,
+)
 from .density import draw_density
 
 FloatArray = NDArray[np.float64]
@@ -64,8 +76,9 @@ def clusters(model: Any, columns: Sequence[int | str] | None = None, ax: Axes | 
     fit = fitted(model)
     picked = _pick(fit, columns)
     ax = axes(ax, (7.6, 5.0))
+    title = f"What was found? {count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
     if len(picked) == 1:
-        return draw_density(ax, fit, picked[0])
+        return draw_density(ax, fit, picked[0], title)
     plane = two_columns(fit.data, *picked) if len(picked) == 2 else principal(fit.data, picked)
     quiet(ax)
     labels = fit.labels[plane.rows]
@@ -79,7 +92,6 @@ def clusters(model: Any, columns: Sequence[int | str] | None = None, ax: Axes | 
     _label_axes(ax, plane)
     if not many and 1 < fit.n_clusters <= MOST_IN_LEGEND:
         _legend(ax)
-    title = f"What was found? {count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
     headline(
         ax, title, "shade: rows, on a log scale" if many else "", "ovals: 90% of a cluster" if oval else "", plane.note
     )
@@ -147,15 +159,17 @@ def _shade(ax: Axes, places: FloatArray, labels: NDArray[np.int64]) -> None:
 
 def _name_and_encircle(ax: Axes, places: FloatArray, labels: NDArray[np.int64], oval: bool) -> None:
     sizes = np.bincount(labels)
-    for k in np.argsort(sizes):
+    names = []
+    for k in np.argsort(-sizes, kind="stable"):
         members = places[labels == k]
         if oval and len(members) >= FEWEST_IN_ELLIPSE:
             _ellipse(ax, members, colour(int(k)), 1.4 if len(sizes) <= MOST_IN_LEGEND else 0.8)
         if len(members):
-            # The name of a small cluster would hide its rows.
-            above = 10.0 if len(members) < FEWEST_IN_ELLIPSE else 0.0
-            x, y = np.median(members, axis=0)
-            name_cluster(ax, x, y, int(k), above)
+            names.append((int(k), *np.median(members, axis=0).tolist()))
+    ax.autoscale_view()
+    # The name of a small cluster would hide its rows.
+    name_clusters(ax, [place for place in names if sizes[place[0]] >= FEWEST_IN_ELLIPSE])
+    name_clusters(ax, [place for place in names if sizes[place[0]] < FEWEST_IN_ELLIPSE], above=11.0)
 
 
 def _ellipse(ax: Axes, members: FloatArray, shade: str, width_of_line: float) -> None:
@@ -171,7 +185,9 @@ def _label_axes(ax: Axes, plane: Plane) -> None:
     ax.set(xlabel=plane.names[0], ylabel=plane.names[1])
     for axis, levels in zip((ax.xaxis, ax.yaxis), plane.levels, strict=True):
         if levels is not None and len(levels) <= 20:
-            axis.set_ticks(range(len(levels)), [shown_name(level, 14) for level in levels])
+            axis.set_ticks(range(len(levels)), shown_names(levels, 14))
+        elif levels is None:
+            plain_numbers(axis, *axis.get_view_interval())
 
 
 def _legend(ax: Axes) -> None:

@@ -10,12 +10,12 @@ from matplotlib.ticker import MaxNLocator
 
 from ..posterior import Posterior
 from ._fit import Fit, fitted
-from ._style import COLOURS, INK, PALE, axes, colour, count, headline, percent, quiet
+from ._style import COLOURS, INK, PALE, axes, colour, headline, percent, quiet, room
 
-# Bars beyond this many could not be named.
+# Percentages of more bars than this could not be read.
 MOST_NAMES = 40
-# Bars that are wide enough for a percentage that lies.
-MOST_WIDE = 12
+# Points that a percentage needs.
+WIDE = 22.0
 
 
 def n_clusters(model: Any, ax: Axes | None = None) -> Axes:
@@ -67,8 +67,10 @@ def n_clusters(model: Any, ax: Axes | None = None) -> Axes:
 def _probabilities(ax: Axes, pmf: dict[int, float], chosen: int | None) -> None:
     hues = [COLOURS[0] if k == chosen else PALE for k in pmf]
     bars = ax.bar(list(pmf), list(pmf.values()), width=0.8, color=hues)
-    if len(pmf) <= MOST_WIDE:
-        ax.bar_label(bars, [percent(share) for share in pmf.values()], fontsize=8, color=INK, padding=1)
+    wide = room(ax)[0] / (max(pmf) - min(pmf) + 3)
+    if wide >= 20.0:
+        small = 8 if wide >= 26.0 else 7
+        ax.bar_label(bars, [percent(share) for share in pmf.values()], fontsize=small, color=INK, padding=1)
     everything = [*pmf] if chosen is None else [*pmf, chosen]
     if chosen is not None and chosen not in pmf:
         ax.axvline(chosen, color=COLOURS[0], lw=1.4, ls=":")
@@ -116,28 +118,26 @@ def sizes(model: Any, ax: Axes | None = None) -> Axes:
     fit = fitted(model)
     counts = fit.sizes
     ax = axes(ax, (5.0, 3.4))
+    wide = room(ax)[0] / (len(counts) + 1)
     bars = ax.bar(np.arange(len(counts)), counts, width=0.8, color=[colour(k) for k in range(len(counts))])
     quiet(ax)
-    note = _name_bars(ax, bars, fit)
+    note = _name_bars(ax, bars, fit, upright=wide < WIDE)
     ax.set(xlabel="cluster", ylabel="rows")
     ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    ax.set_ylim(0.0, (1.3 if len(counts) > MOST_WIDE else 1.15) * counts.max())
+    ax.set_ylim(0.0, 1.15 * counts.max())
     margin = max(0.3, 0.5 * (6 - len(counts)))
     ax.set_xlim(-0.5 - margin, len(counts) - 0.5 + margin)
-    if len(counts) <= MOST_NAMES:
-        ax.set_xticks(np.arange(len(counts)))
-        if len(counts) > 20:
-            ax.tick_params(axis="x", labelsize=7)
-    headline(ax, "How large, and how sure of its rows?", note)
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000) if step * wide >= 14.0 or step == 1000)
+    ax.set_xticks(np.arange(0, len(counts), step))
+    headline(ax, "How large, how sure of its rows?", note)
     return ax
 
 
-def _name_bars(ax: Axes, bars: Any, fit: Fit) -> str:
+def _name_bars(ax: Axes, bars: Any, fit: Fit, upright: bool) -> str:
     certain = np.bincount(fit.labels, fit.certainty.probability) / fit.sizes
     if len(certain) > MOST_NAMES:
-        return f"{count(len(certain), 'cluster')}, sure of {percent(float(certain.min()))} to {percent(float(certain.max()))}"
+        return f"sure of {percent(float(certain.min()))} to {percent(float(certain.max()))}"
     names = [percent(float(share)) for share in certain]
-    upright = len(names) > MOST_WIDE
     ax.bar_label(bars, names, fontsize=7 if upright else 8, color=INK, padding=2, rotation=90 if upright else 0)
     return ""

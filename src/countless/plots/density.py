@@ -1,4 +1,4 @@
-"""One column: what the model expects of it, with its band, before the data; bars where it holds counts or categories."""
+"""One column: what the model expects of it, with its band, beside the data."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from numpy.typing import NDArray
 from ._fit import Fit, fitted
 from ._marginal import Marginal, marginal
 from ._style import (
-    COLOURS,
     INK,
     PALE,
+    QUIET,
     axes,
     colour,
     count,
     headline,
     legend_beside,
-    name_cluster,
+    name_clusters,
     percent,
+    plain_numbers,
     quiet,
     shown_name,
+    shown_names,
     thinned,
 )
 
 FloatArray = NDArray[np.float64]
 
+BAND = "#E3E3E3"
 # More ticks than this on the rug hide each other.
 MOST_TICKS = 2000
 # More bars than this are a curve.
@@ -83,8 +86,8 @@ def density(model: Any, column: int | str | None = None, ax: Axes | None = None)
     return draw_density(axes(ax, (7.6, 4.6)), fit, 0 if column is None else fit.column(column))
 
 
-def draw_density(ax: Axes, fit: Fit, j: int) -> Axes:
-    """The same for the number of a column."""
+def draw_density(ax: Axes, fit: Fit, j: int, title: str = "") -> Axes:
+    """The same for the number of a column, perhaps under another title."""
     cells = fit.data.rows[:, j]
     missing = int(np.isnan(cells).sum())
     expected = marginal(fit, j)
@@ -97,10 +100,11 @@ def draw_density(ax: Axes, fit: Fit, j: int) -> Axes:
     else:
         notes = _curve(ax, fit, expected, cells)
     ax.set_xlabel(shown_name(column.name, 60))
+    if not column.is_categorical:
+        plain_numbers(ax.xaxis, float(expected.points[0]), float(expected.points[-1]))
     legend_beside(ax)
-    title = (
-        f"What to expect? {shown_name(column.name)} in {count(fit.n_rows, 'row')}, {count(fit.n_clusters, 'cluster')}"
-    )
+    name, found = shown_name(column.name), count(fit.n_clusters, "cluster")
+    title = title or f"What to expect? {name} in {count(fit.n_rows, 'row')}, {found}"
     headline(ax, title, *notes, f"{count(missing, 'missing cell')} left out" if missing else "")
     return ax
 
@@ -123,19 +127,21 @@ def _curve(ax: Axes, fit: Fit, expected: Marginal, cells: FloatArray) -> list[st
     heights = counts / (seen.sum() * np.diff(edges))
     _data(ax, heights, edges)
     _parts(ax, expected, None)
-    ax.fill_between(x, expected.low, expected.high, color=INK, alpha=0.3, lw=0, label=_band_name(fit), zorder=4)
+    ax.fill_between(x, expected.low, expected.high, color=BAND, lw=0, label=_band_name(fit), zorder=1)
     ax.plot(x, expected.mean, color=INK, lw=1.6, label="predictive", zorder=5)
     # A band that shoots up between two rows would press everything else flat.
     top = float(max(expected.mean.max(), heights.max(), np.quantile(expected.high, 0.98)))
     _rug(ax, cells[inside], fit.labels[inside], top)
+    ax.set_xlim(x[0], x[-1])
     _name_parts(ax, expected)
     ax.set_ylabel("density")
+    plain_numbers(ax.yaxis, 0.0, top)
     outside = int(seen.sum() - inside.sum())
     return [f"{count(outside, 'row')} further out"] if outside else []
 
 
 def _data(ax: Axes, heights: FloatArray, edges: FloatArray) -> None:
-    ax.stairs(heights, edges, fill=True, facecolor="#ECECEC", edgecolor="#B5B5B5", lw=0.8, label="data", zorder=1)
+    ax.stairs(heights, edges, color=QUIET, lw=1.0, label="data", zorder=2)
 
 
 def _bins(cells: FloatArray) -> FloatArray:
@@ -145,7 +151,7 @@ def _bins(cells: FloatArray) -> FloatArray:
         return np.arange(low - 0.5, high + 1.0)
     inner = np.quantile(cells, [0.25, 0.75])
     width = 2.0 * float(inner[1] - inner[0]) / len(cells) ** (1 / 3)  # Freedman and Diaconis 1981
-    n = int(np.clip((high - low) / width if width > 0.0 else 25, 25, 80))
+    n = int(np.clip((high - low) / width if width > 0.0 else 10, 10, 80))
     return np.linspace(low, high, n + 1) if high > low else np.array([low - 0.5, low + 0.5])
 
 
@@ -153,15 +159,15 @@ def _parts(ax: Axes, expected: Marginal, step: Any) -> None:
     style: Any = {"drawstyle": "steps-mid"} if step else {}
     if 1 < len(expected.parts) <= MOST_PARTS:
         for k, part in enumerate(expected.parts):
-            ax.fill_between(expected.points, part, color=colour(k), alpha=0.25, lw=0, step=step, zorder=2)
-            ax.plot(expected.points, part, color=colour(k), lw=1.2, zorder=3, **style)
+            ax.fill_between(expected.points, part, color=colour(k), alpha=0.2, lw=0, step=step, zorder=3)
+            ax.plot(expected.points, part, color=colour(k), lw=1.3, zorder=4, **style)
 
 
 def _name_parts(ax: Axes, expected: Marginal) -> None:
     if 1 < len(expected.parts) <= MOST_PARTS:
-        for k, part in enumerate(expected.parts):
-            at = int(np.argmax(part))
-            name_cluster(ax, float(expected.points[at]), float(part[at]), k, 8.0)
+        peaks = [int(np.argmax(part)) for part in expected.parts]
+        places = [(k, float(expected.points[at]), float(expected.parts[k, at])) for k, at in enumerate(peaks)]
+        name_clusters(ax, sorted(places, key=lambda place: -place[2]), above=8.0)
 
 
 def _rug(ax: Axes, cells: FloatArray, labels: NDArray[np.int64], top: float) -> None:
@@ -189,13 +195,15 @@ def _counts(ax: Axes, fit: Fit, expected: Marginal, cells: FloatArray) -> list[s
         width = -(-len(x) // 80)
         edges = np.arange(x[0] - 0.5, x[-1] + width, width)
         _data(ax, np.histogram(seen, edges)[0] / len(seen) / width, edges)
-        ax.fill_between(x, expected.low, expected.high, color=INK, alpha=0.3, lw=0, label=_band_name(fit), zorder=4)
+        ax.fill_between(x, expected.low, expected.high, color=BAND, lw=0, label=_band_name(fit), zorder=1)
         ax.plot(x, expected.mean, color=INK, lw=1.6, label="predictive", zorder=5)
         shares = shares[:0]
     _parts(ax, expected, "mid")
-    _name_parts(ax, expected)
     ax.set_ylabel("probability")
-    ax.set_ylim(0.0, 1.12 * float(max(expected.high.max(), shares.max(initial=0.0))))
+    top = 1.12 * float(max(expected.high.max(), shares.max(initial=0.0)))
+    ax.set(ylim=(0.0, top), xlim=(x[0] - 0.7, x[-1] + 0.7))
+    plain_numbers(ax.yaxis, 0.0, top)
+    _name_parts(ax, expected)
     return [f"{count(outside, 'row')} further out"] if outside else []
 
 
@@ -218,9 +226,9 @@ def _categories(ax: Axes, expected: Marginal, cells: FloatArray, levels: tuple[s
         note = [f"{MOST_LEVELS} most probable of {len(levels)} categories; the others: {percent(rest)}"]
     kept = expected._replace(mean=expected.mean[shown], low=expected.low[shown], high=expected.high[shown])
     places = np.arange(float(len(shown)))
-    ax.bar(places, shares[shown], width=0.7, color=COLOURS[5], alpha=0.6, label="data", zorder=1)
+    ax.bar(places, shares[shown], width=0.7, color=PALE, label="data", zorder=1)
     _intervals(ax, places, kept, "predictive,\n90% interval")
-    names = [shown_name(levels[level], 18) for level in shown]
+    names = shown_names([levels[level] for level in shown], 18)
     slanted = sum(map(len, names)) > 70
     ax.set_xticks(places, names, rotation=40 if slanted else 0, ha="right" if slanted else "center")
     if slanted:

@@ -89,17 +89,18 @@ def _name_blocks(ax: Axes, labels: NDArray[Any]) -> None:
     n = len(labels)
     bounds = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1, [n]])
     lines = bounds[1:-1] - 0.5
-    ax.hlines(lines, -0.5, n - 0.5, color="white", lw=0.5, alpha=0.8, gid="between clusters")
-    ax.vlines(lines, -0.5, n - 0.5, color="white", lw=0.5, alpha=0.8)
+    style: Any = {"color": "white", "lw": 0.6 if len(lines) <= 12 else 0.3, "alpha": 0.7}
+    ax.hlines(lines, -0.5, n - 0.5, gid="between clusters", **style)
+    ax.vlines(lines, -0.5, n - 0.5, **style)
     centres = (bounds[:-1] + bounds[1:] - 1) / 2
-    named = _apart(centres, np.diff(bounds), n * NAME_HEIGHT / 260.0)
+    named = apart(centres, np.diff(bounds), n * NAME_HEIGHT / 260.0)
     ax.set_yticks(centres[named], labels[bounds[:-1]][named].astype(str))
     ax.set_xticks([])
     ax.tick_params(length=0)
     ax.set_ylabel("rows, by cluster")
 
 
-def _apart(centres: NDArray[np.float64], sizes: NDArray[np.int64], least: float) -> NDArray[np.int64]:
+def apart(centres: NDArray[np.float64], sizes: NDArray[np.int64], least: float) -> NDArray[np.int64]:
     """Those of the centres that names can stand at without touching; larger clusters come first."""
     chosen: list[int] = []
     for k in np.argsort(-sizes, kind="stable"):

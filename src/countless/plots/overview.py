@@ -24,8 +24,8 @@ from .uncertainty import uncertainty
 def summary(model: Any, path: str | os.PathLike[str] | None = None) -> Figure:
     """Figure of what was found and how sure it is, with a sentence that says so.
 
-    Panels: the rows by cluster; which rows belong together; what distinguishes the clusters; the posterior of the number
-    of clusters; the sizes of the clusters. A MAP or variational fit has no posterior, so the second panel shows
+    Panels: the rows by cluster; which rows belong together; what distinguishes the clusters; the posterior of the
+    number of clusters; the sizes of the clusters. A MAP or variational fit has no posterior, so the second panel shows
     instead how clearly each row belongs to its cluster given the others, and the number of clusters has no panel.
 
     Parameters
@@ -55,15 +55,18 @@ def summary(model: Any, path: str | os.PathLike[str] | None = None) -> Figure:
     fit = fitted(model)
     figure = Picture(figsize=(13.0, 9.0), layout=layout())
     sampled = fit.posterior.is_sampled
-    above, below = figure.add_gridspec(2, 1, height_ratios=[1.45, 1.0])
-    left, right = above.subgridspec(1, 2, width_ratios=[1.35, 1.0])
-    parts = list(below.subgridspec(1, 3 if sampled else 2, width_ratios=[1.5, 1.0, 1.0] if sampled else [1.5, 1.0]))
-    clusters(fit, ax=figure.add_subplot(left))
-    (similarity if sampled else uncertainty)(fit, ax=figure.add_subplot(right))
-    profiles(fit, ax=figure.add_subplot(parts[0]))
+    grid = figure.add_gridspec(2, 1, height_ratios=[1.45, 1.0])
+    above = grid[0].subgridspec(1, 2, width_ratios=[1.35, 1.0])
+    widths = [1.5, 1.0, 1.0] if sampled else [1.5, 1.0]
+    below = grid[1].subgridspec(1, len(widths), width_ratios=widths)
+    clusters(fit, ax=figure.add_subplot(above[0]))
+    (similarity if sampled else uncertainty)(fit, ax=figure.add_subplot(above[1]))
+    # One column is all in the first panel.
+    alone = len(fit.data.columns) == 1
+    (uncertainty if alone and sampled else profiles)(fit, ax=figure.add_subplot(below[0]))
     if sampled:
-        n_clusters(fit, ax=figure.add_subplot(parts[1]))
-    sizes(fit, ax=figure.add_subplot(parts[-1]))
+        n_clusters(fit, ax=figure.add_subplot(below[1]))
+    sizes(fit, ax=figure.add_subplot(below[-1]))
     title = "\n".join(textwrap.wrap(sentence(fit), 110))
     figure.suptitle(title, fontsize=13, color=INK, x=0.01, ha="left", fontweight="bold")
     if path is not None:

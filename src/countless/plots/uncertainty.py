@@ -9,14 +9,18 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
 from ._fit import Fit, fitted
-from ._style import INK, PALE, QUIET, axes, colour, count, headline, marker, percent, quiet, spaced
+from ._style import INK, PALE, QUIET, axes, colour, count, headline, marker, percent, quiet, room, spaced
+from .heatmap import apart
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 # A row whose cluster is less probable than this wavers.
 SURE = 0.9
 # Bars of all rows together: more would be thinner than a pixel.
 MOST_BARS = 1200
 # The least share of the height that a cluster gets, so that a small one can be seen.
-LEAST_HEIGHT = 1.0 / 45.0
+LEAST_HEIGHT = 1.0 / 30.0
 MOST_WAVERING = 25
 FEW = 8
 
@@ -55,7 +59,7 @@ def uncertainty(model: Any, ax: Axes | None = None) -> Axes:
     fit = fitted(model)
     ax = axes(ax, (6.4, 4.8))
     quiet(ax)
-    shares = np.maximum(fit.sizes / fit.n_rows, LEAST_HEIGHT)
+    shares = np.maximum(fit.sizes / fit.n_rows, min(LEAST_HEIGHT, 0.7 / fit.n_clusters))
     heights = shares / shares.sum()
     gap = 0.004 if fit.n_clusters > 1 else 0.0
     tops = np.cumsum(heights) - heights
@@ -107,13 +111,11 @@ def wavering(model: Any, ax: Axes | None = None, at_most: int = MOST_WAVERING) -
     ax = axes(ax, (6.0, max(2.4, 1.1 + 0.2 * len(rows))))
     quiet(ax)
     places = np.arange(len(rows))
-    ax.hlines(places, sure.runner_up_probability[rows], sure.probability[rows], color=PALE, lw=2.0, zorder=1)
-    for share, owner in ((sure.runner_up_probability, sure.runner_up), (sure.probability, fit.labels)):
-        filled = owner is fit.labels
-        for k in np.unique(owner[rows]):
-            mine = owner[rows] == k
-            if k >= 0:
-                _dots(ax, share[rows][mine], places[mine], int(k), filled)
+    own, second = sure.probability[rows], sure.runner_up_probability[rows]
+    ax.hlines(places, np.where(sure.runner_up[rows] < 0, own, second), own, color=PALE, lw=2.0, zorder=1)
+    ahead = own >= second
+    _dots(ax, second, places, sure.runner_up[rows], filled=False, right=~ahead)
+    _dots(ax, own, places, fit.labels[rows], filled=True, right=ahead)
     ax.set_yticks(places, [f"row {row}" for row in rows])
     ax.tick_params(axis="y", labelsize=8, length=0)
     ax.set_ylim(len(rows) - 0.4, -0.6)
@@ -124,7 +126,7 @@ def wavering(model: Any, ax: Axes | None = None, at_most: int = MOST_WAVERING) -
     headline(
         ax,
         title if shown >= n_wavering else f"{title}, the {shown} least sure shown",
-        "filled: own cluster, open: runner-up",
+        "filled: own cluster, open: runner-up" if fit.n_clusters > 1 else "",
         _meaning(fit),
     )
     return ax
@@ -191,8 +193,9 @@ def _bars(ax: Axes, fit: Fit, k: int, rows: NDArray[np.int64], top: float, botto
 def _name_axes(ax: Axes, fit: Fit, middles: NDArray[np.float64]) -> None:
     with_sizes = fit.n_clusters <= 15
     names = [f"{k}  ({size:,})" if with_sizes else str(k) for k, size in enumerate(fit.sizes)]
-    ax.set_yticks(middles, names)
-    ax.tick_params(axis="y", length=0, labelsize=9 if fit.n_clusters <= 25 else 7)
+    named = apart(middles, fit.sizes, 9.5 / room(ax)[1])
+    ax.set_yticks(middles[named], [names[k] for k in named])
+    ax.tick_params(axis="y", length=0, labelsize=9 if fit.n_clusters <= 15 else 7)
     ax.spines["left"].set_visible(False)
     ax.set_ylim(1.0, 0.0)
     ax.set_xlim(0.0, 1.0)
@@ -217,19 +220,22 @@ def _meaning(fit: Fit) -> str:
     return "" if fit.posterior.is_sampled else f"{fit.kind} fit: given the clusters found"
 
 
-def _dots(ax: Axes, x: NDArray[np.float64], y: NDArray[np.int64], k: int, filled: bool) -> None:
-    face = colour(k) if filled else "white"
-    ax.scatter(
-        x, y, s=30.0, marker=marker(k), facecolors=face, edgecolors=colour(k), linewidths=1.2, zorder=3 if filled else 2
-    )
-    for at, height in zip(x, y, strict=True):
+def _dots(ax: Axes, x: FloatArray, y: IntArray, clusters: IntArray, filled: bool, right: NDArray[np.bool_]) -> None:
+    """A mark of each row at its probability, with the number of the cluster at one side."""
+    for k in np.unique(clusters[clusters >= 0]):
+        mine, shade = clusters == k, colour(int(k))
+        face = shade if filled else "white"
+        ax.scatter(
+            x[mine], y[mine], s=30.0, marker=marker(int(k)), fc=face, ec=shade, lw=1.2, zorder=3 if filled else 2
+        )
+    for i in np.flatnonzero(clusters >= 0):
         ax.annotate(
-            str(k),
-            (at, height),
-            xytext=(5.0 if filled else -5.0, 0.0),
+            str(clusters[i]),
+            (x[i], y[i]),
+            xytext=(5.0 if right[i] else -5.0, 0.0),
             textcoords="offset points",
             fontsize=7,
             color=INK,
-            ha="left" if filled else "right",
+            ha="left" if right[i] else "right",
             va="center",
         )
