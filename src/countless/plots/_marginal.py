@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..families import Family, localise, resolve_family, verbs
+from ..families import Family, localise, verbs
 from ..families.base import refresh_all
 from ..posterior.data import Data
 from ..posterior.mixture import MixtureDensity, _statistics
@@ -73,35 +73,37 @@ def marginal(fit: Fit, j: int) -> Marginal:
         mean += np.exp(np.logaddexp.reduce(clusters.log_parts(), axis=1))
         drawn += [clusters.drawn(rng) for _ in range(each)]
     low, high = np.quantile(drawn, BAND, axis=0)
-    typical = model.clusters(fit.labels, float(np.mean(concentrations)), posterior.typical_factors(), points)
+    typical = model.clusters(fit.labels, float(np.mean(concentrations)), model.factors(), points)
     parts = np.exp(typical.log_parts()[:, :-1]).T
     return Marginal(points, discrete, mean / len(picked), low, high, parts)
 
 
-def one_column(data: Data, j: int) -> Family:
-    """The family of one column alone.
+def one_column(data: Data, j: int) -> tuple[Family, str]:
+    """The family of one column alone, and what stands before the names of its hyperparameters in a table.
 
     Hyperparameters of the column are taken out of those of all columns: exact for independent columns, and for a
-    normal-inverse-Wishart, whose degrees of freedom fall by one with each column that is left out. In a table of
-    several families, the column's own family with hyperparameters set from the column.
+    normal-inverse-Wishart, whose degrees of freedom fall by one with each column that is left out (as does their
+    lower bound).
     """
-    family, column = data.family, data.columns[j]
-    if len(data.columns) == 1:
-        return family
-    if family.short_name() != column.family:
-        cells = data.rows[:, [j]]
-        return resolve_family(column.family).resolve(np.ascontiguousarray(cells[~np.isnan(cells[:, 0])]))
-    d = len(data.columns)
+    family, prefix, d = data.family, "", len(data.columns)
+    for block in getattr(family, "blocks", ()):
+        if j in block.columns:
+            family, prefix, j, d = block.family, f"{block.name}.", block.columns.index(j), len(block.columns)
+            break
+    if d == 1:
+        return family, prefix
+    if family.gaps == "integrated":
+        return family.one_column(j), prefix
     old = {field.name: getattr(family, field.name) for field in fields(family)}  # type: ignore[arg-type]
     alone = replace(family, **{name: _entry(value, j, d) for name, value in old.items()})  # type: ignore[type-var]
     bounds = {name: alone.lower_bound(name) - family.lower_bound(name) for name in old}
     shifted = {name: getattr(alone, name) + shift for name, shift in bounds.items() if shift}
-    return replace(alone, **shifted) if shifted else alone  # type: ignore[type-var]
+    return (replace(alone, **shifted) if shifted else alone), prefix  # type: ignore[type-var]
 
 
 def takes_any_number(data: Data, j: int) -> bool:
     """Whether cells of a column may be any real numbers, so that an ellipse or a curve is a fair picture."""
-    return not data.columns[j].is_categorical and _accepts(one_column(data, j), np.array([-0.5]))
+    return not data.columns[j].is_categorical and _accepts(one_column(data, j)[0], np.array([-0.5]))
 
 
 def _entry(value: Any, j: int, d: int) -> Any:
@@ -172,7 +174,7 @@ class _Column:
     def __init__(self, fit: Fit, j: int, observed: NDArray[np.int64]) -> None:
         data = fit.data
         values = np.ascontiguousarray(data.rows[observed][:, [j]])
-        self.family = one_column(data, j)
+        self.family, prefix = one_column(data, j)
         units = self.family.units(values)
         self._shift, self._scale = (np.zeros(1), np.ones(1)) if units is None else units
         self._local, rows, _ = localise(self.family, values)
@@ -181,13 +183,16 @@ class _Column:
         self._weigher = Predictor(values, self.family, data.prior)
         self._prior = data.prior
         self._observed = observed
+        known = self.family.tunable()
         self._log_factors = {
-            name: logs.reshape(-1) for name, logs in fit.posterior.log_factors.items() if name in self.family.tunable()
+            name.removeprefix(prefix): logs.reshape(-1)
+            for name, logs in fit.posterior.log_factors.items()
+            if name.startswith(prefix) and name.removeprefix(prefix) in known
         }
 
-    def factors(self, draw: int) -> dict[str, float]:
-        """Log factors of learned hyperparameters in one draw."""
-        return {name: float(logs[draw]) for name, logs in self._log_factors.items()}
+    def factors(self, draw: int | None = None) -> dict[str, float]:
+        """Log factors of learned hyperparameters in one draw, or their means."""
+        return {name: float(logs.mean() if draw is None else logs[draw]) for name, logs in self._log_factors.items()}
 
     def prior_total(self, points: FloatArray) -> float:
         """What an empty cluster gives to all points together."""
@@ -201,8 +206,7 @@ class _Column:
     ) -> _Clusters:
         """The clusters of a partition, ready to be asked about some points."""
         labels = np.ascontiguousarray(labels, dtype=np.int64)
-        known = {name: value for name, value in factors.items() if name in self._log_factors}
-        family = self._local.with_tuned(known) if known else self._local
+        family = self._local.with_tuned(factors) if factors else self._local
         n_clusters = int(labels.max()) + 1
         arrays = family.allocate(n_clusters + 1)
         mine = labels[self._observed]

@@ -49,9 +49,9 @@ def density(model: Any, column: int | str | None = None, ax: Axes | None = None)
     90% intervals, beside the shares in the data. The band is that of the unknown density: weights and parameters
     of the clusters are drawn given each draw of the partition (for a MAP fit, given the one partition there is).
 
-    A column of many is a mixture over the clusters of all columns, with the column's own part of the
-    family: exact for independent columns and for full covariances. In a table of several families, hyperparameters are
-    set from the column; cells that are missing are left out.
+    A column of many is a mixture over the clusters of all columns, with the column's own part of the family: exact for
+    independent columns and for full covariances. Cells that are missing are left out; in a Gaussian block, what the
+    other cells of such a row say about them is left out with them.
 
     Parameters
     ----------
