@@ -1,13 +1,17 @@
-"""What all figures share: colours that colour-blind readers can tell apart, quiet axes, rows thinned."""
+"""What all figures share: colours that colour-blind readers can tell apart, quiet axes, names that fit."""
 
 from __future__ import annotations
 
+import io
+import math
 import sys
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
@@ -15,20 +19,28 @@ from numpy.typing import NDArray
 # black is kept for curves. Beyond seven clusters the marker changes too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", ":", "-.")
 INK = "#222222"
 QUIET = "#8A8A8A"
 PALE = "#D9D9D9"
 
-# More points than this hide each other; a random subset tells the same.
+# More points than this hide each other.
 MOST_POINTS = 20_000
+# A name that is longer is cut in the middle, where it says least.
+LONGEST_NAME = 26
+# Points that the name of a cluster takes, and where it goes when its own place is taken, the nearest first.
+NAME_SIZE = 15.0
+SHIFTS = [(0.0, 0.0)] + [
+    (radius * math.sin(turn * math.pi / 4.0), radius * math.cos(turn * math.pi / 4.0))
+    for radius in (15.0, 22.0, 30.0, 38.0)
+    for turn in range(8)
+]
 
 
 class Picture(Figure):
     """A figure outside pyplot (nothing to close, no window) that notebooks show by themselves."""
 
     def _repr_png_(self) -> bytes:
-        import io
-
         buffer = io.BytesIO()
         self.savefig(buffer, format="png", dpi=100)
         return buffer.getvalue()
@@ -42,6 +54,8 @@ def layout(compress: bool = False) -> ConstrainedLayoutEngine:
 def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.4), compress: bool = False) -> Axes:
     """The axes to draw in: those given, or new ones; in pyplot if the user works with it."""
     if ax is not None:
+        if not isinstance(ax, Axes):
+            raise ValueError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}")
         return ax
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
@@ -54,6 +68,44 @@ def quiet(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(QUIET)
     ax.tick_params(colors=INK, labelsize=9)
+    ax.xaxis.label.set_color(INK)
+    ax.yaxis.label.set_color(INK)
+
+
+def headline(ax: Axes, text: str, *notes: str) -> None:
+    """The question that a panel answers, with its answer; notes below it, smaller, in as many lines as they need."""
+    width = room(ax)[0] * 1.12
+    title = "\n".join(textwrap.wrap(text, max(24, int(width / 5.3))))
+    small = "\n".join(textwrap.wrap("; ".join(note for note in notes if note), max(30, int(width / 4.1))))
+    lines = small.count("\n") + 1 if small else 0
+    ax.set_title(title, fontsize=10, loc="left", color=INK, pad=6.0 + 11.0 * lines)
+    if small:
+        ax.annotate(
+            small,
+            (0.0, 1.0),
+            xytext=(0.0, 5.0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize=8,
+            color="#5F5F5F",
+            ha="left",
+            va="bottom",
+            annotation_clip=False,
+            gid="note",
+        )
+
+
+def plain_numbers(axis: Any, low: float, high: float) -> None:
+    """Tick labels as people write numbers, without a power of ten apart at the end of the axis."""
+    if abs(high - low) > 1e-4 * max(abs(low), abs(high)):
+        axis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("e-0", "e-").replace("-", "\N{MINUS SIGN}"))
+
+
+def legend_beside(ax: Axes, **options: Any) -> Any:
+    """A legend to the right of the axes, where it hides nothing."""
+    return ax.legend(
+        frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.02), borderaxespad=0.3, **options
+    )
 
 
 def colour(k: int) -> str:
@@ -66,6 +118,43 @@ def marker(k: int) -> str:
     return MARKERS[(k // len(COLOURS)) % len(MARKERS)]
 
 
+def line(k: int) -> Any:
+    """Line style of chain ``k``, like ``marker``."""
+    return LINES[(k // len(COLOURS)) % len(LINES)]
+
+
+def name_clusters(ax: Axes, places: Sequence[tuple[int, float, float]], above: float = 0.0) -> None:
+    """Names of clusters (cluster, x, y) at their places, or so many points above, moved apart where they would touch.
+
+    The limits of the axes are final.
+    """
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    width, height = room(ax)
+    taken: list[tuple[float, float]] = []
+    for k, x, y in places:
+        at = (x - left) / (right - left) * width, (y - bottom) / (top - bottom) * height + above
+        shift = next((shift for shift in SHIFTS if _is_free(at, shift, taken)), (0.0, 0.0))
+        taken.append((at[0] + shift[0], at[1] + shift[1]))
+        ax.annotate(
+            str(k),
+            (x, y),
+            xytext=(shift[0], shift[1] + above),
+            textcoords="offset points",
+            color=INK,
+            fontsize=8,
+            fontweight="bold",
+            ha="center",
+            va="center",
+            zorder=6,
+            bbox={"boxstyle": "circle,pad=0.22", "fc": "white", "ec": colour(k), "lw": 1.4, "alpha": 0.9},
+            arrowprops={"arrowstyle": "-", "color": colour(k), "lw": 0.9} if any(shift) else None,
+        )
+
+
+def _is_free(at: tuple[float, float], shift: tuple[float, float], taken: Sequence[tuple[float, float]]) -> bool:
+    return all(math.hypot(at[0] + shift[0] - x, at[1] + shift[1] - y) >= NAME_SIZE for x, y in taken)
+
+
 def thinned(n: int, at_most: int = MOST_POINTS) -> NDArray[np.int64]:
     """Numbers of at most so many rows, at random but always the same, in order."""
     if n <= at_most:
@@ -73,15 +162,52 @@ def thinned(n: int, at_most: int = MOST_POINTS) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(0).choice(n, size=at_most, replace=False))
 
 
-def column_names(X: Any, n_columns: int) -> list[str]:
-    """Names of the columns of a data frame; numbers for an array."""
-    names = getattr(X, "columns", None)
-    return [str(name) for name in names] if names is not None else [f"column {j}" for j in range(n_columns)]
+def spaced(n: int, at_most: int) -> NDArray[np.int64]:
+    """Numbers of at most so many of ``n`` things in order, evenly spaced, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, at_most)).round().astype(np.int64))
+
+
+def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
+    """A name of the user's as it stands in a figure: in one line, cut in the middle, dollars not taken for formulas."""
+    return _cut(name, longest, longest // 3).replace("$", r"\$")
+
+
+def shown_names(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
+    """The same for names that must stay different: cut where they are alike, at worst numbered."""
+    distinct = len(set(names))
+    for length in (longest, longest + 12):
+        for tail in (length // 3, 0, 2 * length // 3, length - 4):
+            cut = [_cut(name, length, tail) for name in names]
+            if len(set(cut)) == distinct:
+                return [name.replace("$", r"\$") for name in cut]
+    return [f"{j}: {shown_name(name, longest)}" for j, name in enumerate(names)]
+
+
+def _cut(name: str, longest: int, tail: int) -> str:
+    """A name in one line, and of a long one its beginning and its last letters."""
+    text = " ".join(str(name).split())
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest - tail - 1].rstrip()}…{text[len(text) - tail :].lstrip()}"
+
+
+def listed(names: Sequence[str], at_most: int = 12) -> str:
+    """Names for a sentence; of many, the first ones and how many more there are."""
+    rest = f" and {len(names) - at_most} more" if len(names) > at_most else ""
+    return ", ".join(names[:at_most]) + rest
 
 
 def count(n: int, noun: str) -> str:
     """A number with its noun: ``1 row``, ``1,000 rows``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def room(ax: Axes) -> tuple[float, float]:
+    """Width and height of the axes in points, about (a layout may still change them)."""
+    figure = ax.figure.figure if isinstance(ax.figure, SubFigure) else ax.figure
+    box = ax.get_position()
+    width, height = figure.get_size_inches()
+    return 72.0 * width * box.width, 72.0 * height * box.height
 
 
 def percent(share: float) -> str:

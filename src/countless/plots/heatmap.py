@@ -9,23 +9,24 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ..posterior import partitions
-from ._style import INK, QUIET, axes, count, quiet
-from .certainty import MOST_DRAWS
+from ._fit import MOST_DRAWS, fitted
+from ._style import INK, axes, count, headline, quiet, thinned
 
 # More rows than pixels would add nothing.
 MOST_ROWS = 1000
-MOST_NAMES = 30
+# Names closer than this many points touch.
+NAME_HEIGHT = 10.0
 
 
 def similarity(model: Any, ax: Axes | None = None) -> Axes:
     """Heat map of the probability that two rows are in the same cluster, rows ordered by the consensus.
 
     A sharp block is a cluster that all draws agree on; a faint one is merged with or split from others in
-    some. Beyond 1000 rows a random subset is shown, and said so.
+    some. Lines part the consensus clusters. Beyond 1000 rows a random subset is shown, and said so.
 
     Parameters
     ----------
-    model : fitted estimator
+    model : fitted DPMixture
     ax : Axes, optional
 
     Returns
@@ -44,12 +45,12 @@ def similarity(model: Any, ax: Axes | None = None) -> Axes:
     >>> cl.plots.similarity(model).images[0].get_array().shape
     (6, 6)
     """
-    labels = np.asarray(model.labels_)
-    draws = model.posterior_.flat_labels(MOST_DRAWS)
-    rows = _subset(len(labels))
+    fit = fitted(model)
+    draws = fit.posterior.flat_labels(MOST_DRAWS)
+    rows = thinned(fit.n_rows, MOST_ROWS)
     matrix = partitions.similarity(draws[:, rows])
-    order, ends = _ordered(labels[rows], matrix)
-    ax = axes(ax, (5.6, 4.6), compress=True)
+    order = _ordered(fit.labels[rows], matrix)
+    ax = axes(ax, (5.8, 4.8), compress=True)
     image = ax.imshow(
         matrix[np.ix_(order, order)],
         vmin=0.0,
@@ -58,42 +59,51 @@ def similarity(model: Any, ax: Axes | None = None) -> Axes:
         interpolation="nearest",
         rasterized=True,
     )
-    _name_blocks(ax, labels[rows][order], ends)
+    _name_blocks(ax, fit.labels[rows][order])
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, ticks=[0.0, 0.5, 1.0])
     bar.set_label("probability of sharing a cluster", fontsize=9, color=INK)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)
-    shown = f" ({len(rows):,} of {count(len(labels), 'row')} shown)" if len(rows) < len(labels) else ""
-    ax.set_title(f"Which rows belong together?{shown}", fontsize=10, loc="left")
+    shown = f"{len(rows):,} of {count(fit.n_rows, 'row')} shown" if len(rows) < fit.n_rows else ""
+    headline(ax, "Which rows belong together?", shown, _caveat(fit))
     return ax
 
 
-def _subset(n: int) -> NDArray[np.int64]:
-    if n <= MOST_ROWS:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, size=MOST_ROWS, replace=False))
+def _caveat(fit: Any) -> str:
+    if fit.posterior.is_sampled:
+        return ""
+    return "one partition, no posterior" if fit.posterior.n_draws == 1 else "draws of the variational approximation"
 
 
-def _ordered(labels: NDArray[Any], matrix: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows by cluster, within it the surest first; and where each cluster ends."""
+def _ordered(labels: NDArray[Any], matrix: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Rows by cluster, within it the surest first."""
     own = labels[:, None] == labels
     sure = (matrix * own).sum(axis=1) / own.sum(axis=1)
-    order = np.lexsort((-sure, labels))
-    return order, np.flatnonzero(np.diff(labels[order])) + 1
+    return np.lexsort((-sure, labels))
 
 
-def _name_blocks(ax: Axes, labels: NDArray[Any], ends: NDArray[np.int64]) -> None:
+def _name_blocks(ax: Axes, labels: NDArray[Any]) -> None:
     """Thin lines between clusters, and their names at the left where there is room."""
     quiet(ax)
     ax.spines[:].set_visible(False)
-    bounds = np.concatenate([[0], ends, [len(labels)]])
-    ax.hlines(bounds[1:-1] - 0.5, -0.5, len(labels) - 0.5, color="white", lw=0.4, alpha=0.7)
-    ax.vlines(bounds[1:-1] - 0.5, -0.5, len(labels) - 0.5, color="white", lw=0.4, alpha=0.7)
-    wide = np.diff(bounds) >= len(labels) / MOST_NAMES
+    n = len(labels)
+    bounds = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1, [n]])
+    lines = bounds[1:-1] - 0.5
+    style: Any = {"color": "white", "lw": 0.6 if len(lines) <= 12 else 0.3, "alpha": 0.7}
+    ax.hlines(lines, -0.5, n - 0.5, gid="between clusters", **style)
+    ax.vlines(lines, -0.5, n - 0.5, **style)
     centres = (bounds[:-1] + bounds[1:] - 1) / 2
-    ax.set_yticks(centres[wide], labels[bounds[:-1]][wide].astype(str))
+    named = apart(centres, np.diff(bounds), n * NAME_HEIGHT / 260.0)
+    ax.set_yticks(centres[named], labels[bounds[:-1]][named].astype(str))
     ax.set_xticks([])
     ax.tick_params(length=0)
     ax.set_ylabel("rows, by cluster")
-    ax.yaxis.label.set_color(INK)
-    ax.tick_params(axis="y", colors=INK if wide.any() else QUIET)
+
+
+def apart(centres: NDArray[np.float64], sizes: NDArray[np.int64], least: float) -> NDArray[np.int64]:
+    """Those of the centres that names can stand at without touching; larger clusters come first."""
+    chosen: list[int] = []
+    for k in np.argsort(-sizes, kind="stable"):
+        if all(abs(centres[k] - centres[other]) >= least for other in chosen):
+            chosen.append(int(k))
+    return np.sort(np.array(chosen, dtype=np.int64))

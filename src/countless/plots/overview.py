@@ -10,30 +10,27 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
 
 from ..io import write_whole
-from ._style import INK, Picture, axes, count, layout, percent, quiet
-from .certainty import label_probability
+from ._fit import fitted
+from ._style import INK, Picture, count, layout, percent
 from .clusters import clusters
 from .counts import n_clusters, sizes
 from .heatmap import similarity
+from .profiles import profiles
+from .uncertainty import uncertainty
 
-SURE = 0.9
 
-
-def summary(model: Any, X: ArrayLike, path: str | os.PathLike[str] | None = None) -> Figure:
+def summary(model: Any, path: str | os.PathLike[str] | None = None) -> Figure:
     """Figure of what was found and how sure it is, with a sentence that says so.
 
-    Panels: the rows by cluster; which rows belong together; the posterior of the number of clusters; the
-    sizes of the clusters. A MAP fit has no posterior, so the second panel shows instead how clearly each row
-    belongs to its cluster given the others, and the third is left out.
+    Panels: the rows by cluster; which rows belong together; what distinguishes the clusters; the posterior of the
+    number of clusters; the sizes of the clusters. A MAP or variational fit has no posterior, so the second panel shows
+    instead how clearly each row belongs to its cluster given the others, and the number of clusters has no panel.
 
     Parameters
     ----------
-    model : fitted estimator
-    X : array or data frame
-        The rows the model was fitted to.
+    model : fitted DPMixture
     path : path, optional
         Where to save the figure too; the format follows from the suffix (``.png``, ``.pdf``, ``.svg``).
 
@@ -49,38 +46,40 @@ def summary(model: Any, X: ArrayLike, path: str | os.PathLike[str] | None = None
     Examples
     --------
     >>> import countless as cl
-    >>> X = cl.datasets.load_faithful()
-    >>> figure = cl.plots.summary(cl.DPMixture(random_state=0).fit(X), X)
+    >>> figure = cl.plots.summary(cl.DPMixture(random_state=0).fit(cl.datasets.load_faithful()))
     >>> len(figure.axes) >= 4
     True
     """
-    figure = Picture(figsize=(13.0, 8.4), layout=layout())
-    sampled = model.posterior_.is_sampled
-    below = ["counts"] * 5 + ["sizes"] * 5 if sampled else ["rows"] * 6 + ["sizes"] * 4
-    ratios = [2.0, 1.0] if sampled else [1.0, 1.0]
-    panels: Any = figure.subplot_mosaic([["rows"] * 6 + ["pairs"] * 4, below], height_ratios=ratios)
-    clusters(model, X, panels["rows"])
-    sizes(model, X, panels["sizes"])
+    if path is not None and not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"path must name a file, got {type(path).__name__}")
+    fit = fitted(model)
+    figure = Picture(figsize=(13.0, 9.0), layout=layout())
+    sampled = fit.posterior.is_sampled
+    grid = figure.add_gridspec(2, 1, height_ratios=[1.45, 1.0])
+    above = grid[0].subgridspec(1, 2, width_ratios=[1.35, 1.0])
+    widths = [1.5, 1.0, 1.0] if sampled else [1.5, 1.0]
+    below = grid[1].subgridspec(1, len(widths), width_ratios=widths)
+    clusters(fit, ax=figure.add_subplot(above[0]))
+    (similarity if sampled else uncertainty)(fit, ax=figure.add_subplot(above[1]))
+    # One column is all in the first panel.
+    alone = len(fit.data.columns) == 1
+    (uncertainty if alone and sampled else profiles)(fit, ax=figure.add_subplot(below[0]))
     if sampled:
-        similarity(model, panels["pairs"])
-        n_clusters(model, panels["counts"])
-    else:
-        _clearness(model, X, panels["pairs"])
-    title = "\n".join(textwrap.wrap(sentence(model, X), 110))
+        n_clusters(fit, ax=figure.add_subplot(below[1]))
+    sizes(fit, ax=figure.add_subplot(below[-1]))
+    title = "\n".join(textwrap.wrap(sentence(fit), 110))
     figure.suptitle(title, fontsize=13, color=INK, x=0.01, ha="left", fontweight="bold")
     if path is not None:
         write_whole(path, render(figure, Path(path).suffix.lstrip(".") or "png"))
     return figure
 
 
-def sentence(model: Any, X: ArrayLike | None = None) -> str:
+def sentence(model: Any) -> str:
     """What was found and how sure it is, in one sentence.
 
     Parameters
     ----------
-    model : fitted estimator
-    X : array, optional
-        The rows the model was fitted to; used for a single partition (MAP).
+    model : fitted DPMixture
 
     Returns
     -------
@@ -93,17 +92,18 @@ def sentence(model: Any, X: ArrayLike | None = None) -> str:
     >>> cl.plots.sentence(model)
     '2 clusters in 6 rows: the most probable partition found, without its uncertainty'
     """
-    found = f"{count(model.n_clusters_, 'cluster')} in {count(len(model.labels_), 'row')}"
-    if not model.posterior_.is_sampled:
-        what = "most probable partition" if model.posterior_.components is None else "best variational mixture"
+    fit = fitted(model)
+    found = f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
+    if not fit.posterior.is_sampled:
+        what = "most probable partition" if fit.posterior.components is None else "best variational mixture"
         return f"{found}: the {what} found, without its uncertainty"
-    pmf = model.posterior_.n_clusters_pmf()
+    pmf = fit.posterior.n_clusters_pmf()
     mode = max(pmf, key=lambda k: pmf[k])
-    share = percent(float(np.mean(label_probability(model, X))))
+    share = percent(float(np.mean(fit.certainty.probability)))
     together = f"rows of one cluster stay together in {share} of draws"
-    if mode == model.n_clusters_:
+    if mode == fit.n_clusters:
         return f"{found} (probability {percent(pmf[mode])}); {together}"
-    low, high = _interval(model.posterior_.n_clusters)
+    low, high = _interval(fit.posterior.n_clusters)
     return f"{found} (single draws have {low} to {high}); {together}"
 
 
@@ -140,22 +140,3 @@ def _interval(values: Any) -> tuple[int, int]:
     """Central 95% of the draws."""
     low, high = np.quantile(values, [0.025, 0.975], method="inverted_cdf")
     return int(low), int(high)
-
-
-def _clearness(model: Any, X: ArrayLike, ax: Any) -> None:
-    """Histogram of the probability of each row's cluster, for a single partition."""
-    ax = axes(ax)
-    quiet(ax)
-    share = label_probability(model, X)
-    ax.hist(share, bins=np.linspace(0.0, 1.0, 21), weights=np.full(len(share), 1.0 / len(share)), color="#0072B2")
-    ax.set(
-        xlabel="probability of a row's cluster, given the clusters",
-        ylabel="share of the rows",
-        xlim=(0.0, 1.0),
-    )
-    ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    ax.set_title(
-        f"How clear? {percent(float(np.mean(share >= SURE)))} of the rows reach {SURE:.0%}",
-        size=10,
-        loc="left",
-    )

@@ -1,0 +1,258 @@
+"""The distribution of one column under the draws of a posterior: its mean and its uncertainty.
+
+Given a partition of the rows, a column is a mixture of the predictives of its clusters, one of them new (Escobar and
+West 1995, section 3). With weights ~ Dirichlet(sizes + offset, mass of a new cluster) and the parameters of each
+cluster drawn from their posterior, each draw is a density, and quantiles over draws are the band of the unknown density
+(Gelfand and Kottas 2002); the mass of clusters not seen yet is spread as the prior predicts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..families import Family, localise, verbs
+from ..families.base import refresh_all
+from ..posterior.data import Data
+from ..posterior.mixture import MixtureDensity, _statistics
+from ..posterior.predictive import Predictor, score
+from ._fit import Fit
+
+FloatArray = NDArray[np.float64]
+
+MOST_DRAWS = 100
+# Densities drawn for the band: the 5% quantile of these has an error of about two percentage points.
+BAND_DRAWS = 200
+BAND = (0.05, 0.95)
+GRID = 400
+# Grid points about the centre of each cluster, so that a narrow one keeps its peak.
+ABOUT_A_CLUSTER = 15
+
+
+class Marginal(NamedTuple):
+    """Density (or probability) of a column at some points.
+
+    ``mean``, ``low`` and ``high`` are over draws; ``parts`` (cluster, point) are the shares of the consensus clusters.
+    """
+
+    points: FloatArray
+    is_discrete: bool
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    parts: FloatArray
+
+
+def marginal(fit: Fit, j: int) -> Marginal:
+    """What the posterior says about column ``j`` of its rows, at points that show it."""
+    cells = fit.data.rows[:, j]
+    observed = np.flatnonzero(~np.isnan(cells))
+    column = fit.data.columns[j]
+    if len(observed) == 0:
+        raise ValueError(f"column: {column.name!r} has no cell that is not missing")
+    model = _Column(fit, j, observed)
+    points, discrete = _points(model.family, fit, j, cells[observed])
+    if discrete and model.prior_total(points) > 1.0 + 1e-6:
+        raise ValueError(
+            f"column: {column.name!r} is a part of the total of its row and has no distribution of its own; show it "
+            "with plots.profiles"
+        )
+    rng = np.random.default_rng(0)
+    posterior = fit.posterior
+    flat = posterior.labels.reshape(posterior.n_draws, -1)
+    concentrations = posterior.concentration.reshape(-1)
+    picked = posterior.spaced(MOST_DRAWS)
+    each = -(-BAND_DRAWS // len(picked))
+    mean = np.zeros(len(points))
+    drawn = []
+    for at in picked:
+        clusters = model.clusters(flat[at], float(concentrations[at]), model.factors(int(at)), points)
+        mean += np.exp(np.logaddexp.reduce(clusters.log_parts(), axis=1))
+        drawn += [clusters.drawn(rng) for _ in range(each)]
+    low, high = np.quantile(drawn, BAND, axis=0)
+    typical = model.clusters(fit.labels, float(np.mean(concentrations)), model.factors(), points)
+    parts = np.exp(typical.log_parts()[:, :-1]).T
+    return Marginal(points, discrete, mean / len(picked), low, high, parts)
+
+
+def one_column(data: Data, j: int) -> tuple[Family, str]:
+    """The family of one column alone, and what stands before the names of its hyperparameters in a table.
+
+    Hyperparameters of the column are taken out of those of all columns: exact for independent columns, and for a
+    normal-inverse-Wishart, whose degrees of freedom fall by one with each column that is left out (as does their
+    lower bound).
+    """
+    family, prefix, d = data.family, "", len(data.columns)
+    for block in getattr(family, "blocks", ()):
+        if j in block.columns:
+            family, prefix, j, d = block.family, f"{block.name}.", block.columns.index(j), len(block.columns)
+            break
+    if d == 1:
+        return family, prefix
+    if family.gaps == "integrated":
+        return family.one_column(j), prefix
+    old = {field.name: getattr(family, field.name) for field in fields(family)}  # type: ignore[arg-type]
+    alone = replace(family, **{name: _entry(value, j, d) for name, value in old.items()})  # type: ignore[type-var]
+    bounds = {name: alone.lower_bound(name) - family.lower_bound(name) for name in old}
+    shifted = {name: getattr(alone, name) + shift for name, shift in bounds.items() if shift}
+    return (replace(alone, **shifted) if shifted else alone), prefix  # type: ignore[type-var]
+
+
+def takes_any_number(data: Data, j: int) -> bool:
+    """Whether cells of a column may be any real numbers, so that an ellipse or a curve is a fair picture."""
+    return not data.columns[j].is_categorical and _accepts(one_column(data, j)[0], np.array([-0.5]))
+
+
+def _entry(value: Any, j: int, d: int) -> Any:
+    """What a hyperparameter of ``d`` columns holds for column ``j``."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([value[j]]) if len(value) == d else value
+    if isinstance(value, np.ndarray) and value.shape == (d, d):
+        return np.ascontiguousarray(value[j : j + 1, j : j + 1])
+    if isinstance(value, np.ndarray) and value.shape == (d,):
+        return value[j : j + 1].copy()
+    return value
+
+
+def _accepts(family: Family, points: FloatArray) -> bool:
+    try:
+        family.check(np.ascontiguousarray(points[:, None]))
+    except ValueError:
+        return False
+    return True
+
+
+# --- points to look at -----------------------------------------------------------------------------------------
+
+
+def _points(family: Family, fit: Fit, j: int, cells: FloatArray) -> tuple[FloatArray, bool]:
+    """Points that the family accepts, and whether they are all there is (codes, whole numbers)."""
+    levels = fit.data.columns[j].levels
+    if levels is not None:
+        return np.arange(float(len(levels))), True
+    low, high = typical_range(cells)
+    margin = 0.08 * (high - low or 1.0)
+    for start, stop in ((low - margin, high + margin), (low, high + margin), (low, high)):
+        grid = np.linspace(start, stop, GRID)
+        if _accepts(family, grid):
+            return np.union1d(grid, _about_clusters(fit, j, start, stop)), False
+    for start, stop in ((max(0.0, np.floor(low - margin)), np.ceil(high + margin)), (low, high)):
+        grid = np.arange(start, stop + 1.0)
+        if _accepts(family, grid):
+            break
+    return grid, True
+
+
+def typical_range(cells: FloatArray) -> tuple[float, float]:
+    """Range of the cells, or of 99.8% of them where the others lie so far out that the rest would be one line."""
+    low, high = float(cells.min()), float(cells.max())
+    inner = np.quantile(cells, [0.001, 0.999])
+    return (low, high) if high - low <= 5.0 * (inner[1] - inner[0]) else (float(inner[0]), float(inner[1]))
+
+
+def _about_clusters(fit: Fit, j: int, start: float, stop: float) -> FloatArray:
+    cells = fit.data.rows[:, j]
+    places = [np.empty(0)]
+    for k in range(min(fit.n_clusters, 40)):
+        mine = cells[fit.labels == k]
+        mine = mine[~np.isnan(mine)]
+        if len(mine):
+            places.append(mine.mean() + (mine.std() or 1e-3 * (stop - start)) * np.linspace(-3, 3, ABOUT_A_CLUSTER))
+    near = np.concatenate(places)
+    return near[(near >= start) & (near <= stop)]
+
+
+# --- one partition -----------------------------------------------------------------------------------------------
+
+
+class _Column:
+    """One column of the rows as a mixture model of its own, for any partition of them."""
+
+    def __init__(self, fit: Fit, j: int, observed: NDArray[np.int64]) -> None:
+        data = fit.data
+        values = np.ascontiguousarray(data.rows[observed][:, [j]])
+        self.family, prefix = one_column(data, j)
+        units = self.family.units(values)
+        self._shift, self._scale = (np.zeros(1), np.ones(1)) if units is None else units
+        self._local, rows, _ = localise(self.family, values)
+        self._statistics = np.empty((len(rows), self._local.layout().statistics))
+        _statistics(self._local.prepare(), rows, self._statistics)
+        self._weigher = Predictor(values, self.family, data.prior)
+        self._prior = data.prior
+        self._observed = observed
+        known = self.family.tunable()
+        self._log_factors = {
+            name.removeprefix(prefix): logs.reshape(-1)
+            for name, logs in fit.posterior.log_factors.items()
+            if name.startswith(prefix) and name.removeprefix(prefix) in known
+        }
+
+    def factors(self, draw: int | None = None) -> dict[str, float]:
+        """Log factors of learned hyperparameters in one draw, or their means."""
+        return {name: float(logs.mean() if draw is None else logs[draw]) for name, logs in self._log_factors.items()}
+
+    def prior_total(self, points: FloatArray) -> float:
+        """What an empty cluster gives to all points together."""
+        hyper, clusters = self._local.prepare(), self._local.allocate(1)
+        out = np.empty((len(points), 1))
+        score(hyper, *clusters, self._in_units(points), out)
+        return float(np.exp(out).sum())
+
+    def clusters(
+        self, labels: NDArray[Any], concentration: float, factors: dict[str, float], points: FloatArray
+    ) -> _Clusters:
+        """The clusters of a partition, ready to be asked about some points."""
+        labels = np.ascontiguousarray(labels, dtype=np.int64)
+        family = self._local.with_tuned(factors) if factors else self._local
+        n_clusters = int(labels.max()) + 1
+        arrays = family.allocate(n_clusters + 1)
+        mine = labels[self._observed]
+        for s in range(self._statistics.shape[1]):
+            arrays.statistics[:-1, s] = np.bincount(mine, self._statistics[:, s], minlength=n_clusters)
+        hyper = family.prepare()
+        refresh_all(hyper, *arrays)
+        out = np.empty((len(points), n_clusters + 1))
+        score(hyper, *arrays, self._in_units(points), out)
+        log_weights = self._weigher.log_weights(labels, concentration)
+        mixture = MixtureDensity(family, self._shift, self._scale, log_weights[:-1], np.empty((n_clusters, 0)))
+        prior = self._prior.with_concentration(concentration) if self._prior.is_learned else self._prior
+        seen = len(labels) + n_clusters * float(prior.offset)
+        return _Clusters(mixture, hyper, arrays, points, out - np.log(self._scale).sum(), log_weights, seen)
+
+    def _in_units(self, points: FloatArray) -> FloatArray:
+        return np.ascontiguousarray((points[:, None] - self._shift) / self._scale)
+
+
+class _Clusters(NamedTuple):
+    """Clusters of one partition; ``log_predictive`` (point, cluster) ends with that of an empty cluster.
+
+    ``seen`` is what the clusters that have rows weigh together, the sum of size + offset.
+    """
+
+    mixture: MixtureDensity
+    hyper: Any
+    arrays: Any
+    points: FloatArray
+    log_predictive: FloatArray
+    log_weights: FloatArray
+    seen: float
+
+    def log_parts(self) -> FloatArray:
+        """Log of weight times predictive of each cluster, the last one new."""
+        return self.log_predictive + self.log_weights
+
+    def drawn(self, rng: np.random.Generator) -> FloatArray:
+        """Density at the points for one draw of the weights and parameters of the clusters."""
+        n_clusters = len(self.log_weights) - 1
+        share = -np.expm1(self.log_weights[-1])
+        weights = rng.dirichlet(np.maximum(np.exp(self.log_weights) * self.seen / share, np.finfo(float).tiny))
+        parameters = np.zeros((n_clusters, self.mixture.family.layout().parameters))
+        for k in range(n_clusters):
+            verbs.draw_parameters(self.hyper, self.arrays.statistics, self.arrays.cache, k, rng, parameters)
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(weights[:-1])
+        mixture = MixtureDensity(self.mixture.family, self.mixture.shift, self.mixture.scale, log_weights, parameters)
+        return np.exp(mixture.log_density(self.points[:, None])) + weights[-1] * np.exp(self.log_predictive[:, -1])

@@ -1,0 +1,241 @@
+"""How sure the cluster of each row is: all rows sorted, and the rows that waver with their second choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+from ._fit import Fit, fitted
+from ._style import INK, PALE, QUIET, axes, colour, count, headline, marker, percent, quiet, room, spaced
+from .heatmap import apart
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# A row whose cluster is less probable than this wavers.
+SURE = 0.9
+# Bars of all rows together: more would be thinner than a pixel.
+MOST_BARS = 1200
+# The least share of the height that a cluster gets, so that a small one can be seen.
+LEAST_HEIGHT = 1.0 / 30.0
+MOST_WAVERING = 25
+FEW = 8
+
+
+def uncertainty(model: Any, ax: Axes | None = None) -> Axes:
+    """How sure the cluster of each row is, cluster by cluster, the surest rows on top.
+
+    Each row is a bar: in the colour of its cluster as long as that is probable, then in that of the runner-up.
+    Clusters are as high as they have rows, but never too thin to be seen.
+
+    Parameters
+    ----------
+    model : fitted DPMixture
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    See Also
+    --------
+    wavering : the least sure rows by number.
+
+    References
+    ----------
+    Wade and Ghahramani 2018, *Bayesian cluster analysis: point estimation and credible balls*, Bayesian
+    Analysis 13, 559-626; the layout is that of Rousseeuw's (1987) silhouettes.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    >>> cl.plots.uncertainty(model).get_xlabel()
+    'probability of the cluster'
+    """
+    fit = fitted(model)
+    ax = axes(ax, (6.4, 4.8))
+    quiet(ax)
+    shares = np.maximum(fit.sizes / fit.n_rows, min(LEAST_HEIGHT, 0.7 / fit.n_clusters))
+    heights = shares / shares.sum()
+    gap = 0.004 if fit.n_clusters > 1 else 0.0
+    tops = np.cumsum(heights) - heights
+    thinned = False
+    for k in range(fit.n_clusters):
+        members = np.flatnonzero(fit.labels == k)
+        order = members[np.argsort(-fit.certainty.probability[members], kind="stable")]
+        kept = order[spaced(len(order), max(30, int(MOST_BARS * heights[k])))]
+        thinned |= len(kept) < len(order)
+        _bars(ax, fit, k, kept, float(tops[k]) + gap, float(tops[k] + heights[k]) - gap)
+    _name_axes(ax, fit, tops + 0.5 * heights)
+    n_wavering = int((fit.certainty.probability < SURE).sum())
+    title = f"How sure is each row? {n_wavering:,} of {count(fit.n_rows, 'row')} below {SURE:.0%}"
+    headline(ax, title, _busiest(fit), "rows thinned evenly" if thinned else "", _meaning(fit))
+    return ax
+
+
+def wavering(model: Any, ax: Axes | None = None, at_most: int = MOST_WAVERING) -> Axes:
+    """The rows that are least sure of their cluster, with the probability of it and of the runner-up.
+
+    A row wavers where its cluster is less than 90% probable; where none does, the eight least sure are shown.
+
+    Parameters
+    ----------
+    model : fitted DPMixture
+    ax : Axes, optional
+    at_most : int
+        Number of rows to show.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    >>> len(cl.plots.wavering(model, at_most=3).get_yticklabels()) <= 3
+    True
+    """
+    fit = fitted(model)
+    if not isinstance(at_most, (int, np.integer)) or at_most < 1:
+        raise ValueError(f"at_most must be a whole number of at least 1, got {at_most!r}")
+    sure = fit.certainty
+    n_wavering = int((sure.probability < SURE).sum())
+    # Where none wavers, a few show how sure the least sure are.
+    shown = min(int(at_most), n_wavering or FEW, fit.n_rows)
+    rows = np.argsort(sure.probability, kind="stable")[:shown]
+    ax = axes(ax, (6.0, max(2.4, 1.1 + 0.2 * len(rows))))
+    quiet(ax)
+    places = np.arange(len(rows))
+    own, second = sure.probability[rows], sure.runner_up_probability[rows]
+    ax.hlines(places, np.where(sure.runner_up[rows] < 0, own, second), own, color=PALE, lw=2.0, zorder=1)
+    ahead = own >= second
+    _dots(ax, second, places, sure.runner_up[rows], filled=False, right=~ahead)
+    _dots(ax, own, places, fit.labels[rows], filled=True, right=ahead)
+    ax.set_yticks(places, [f"row {row}" for row in rows])
+    ax.tick_params(axis="y", labelsize=8, length=0)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.set(xlim=(-0.05, 1.05), xlabel="probability of the cluster")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    ax.axvline(SURE, color=QUIET, lw=0.8, ls=":", zorder=0)
+    title = f"Which rows waver? {n_wavering:,} of {count(fit.n_rows, 'row')}"
+    headline(
+        ax,
+        title if shown >= n_wavering else f"{title}, the {shown} least sure shown",
+        "filled: own cluster, open: runner-up" if fit.n_clusters > 1 else "",
+        _meaning(fit),
+    )
+    return ax
+
+
+def label_probability(model: Any, X: ArrayLike | None = None) -> NDArray[np.float64]:
+    """How sure the label of each row is, between 0 and 1.
+
+    For a sampled posterior, the probability that the row shares a cluster with a row picked at random among
+    the others of its consensus cluster (for a row that is alone there: that it is alone). It needs no
+    matching of cluster names between draws. For a single partition (MAP) there are no draws to
+    compare, and it is the probability of the row's cluster given the rows of each cluster, ``predict_proba``.
+
+    Parameters
+    ----------
+    model : fitted DPMixture
+    X : ignored
+        The model holds its rows.
+
+    Returns
+    -------
+    array (n,)
+
+    References
+    ----------
+    Wade and Ghahramani 2018, *Bayesian cluster analysis: point estimation and credible balls*, Bayesian
+    Analysis 13, 559-626.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> X = [[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]
+    >>> model = cl.DPMixture(random_state=0).fit(X)
+    >>> bool((cl.plots.label_probability(model) > 0.5).all())
+    True
+    """
+    return fitted(model).certainty.probability
+
+
+def _bars(ax: Axes, fit: Fit, k: int, rows: NDArray[np.int64], top: float, bottom: float) -> None:
+    """Bars of the rows of one cluster between two heights."""
+    sure = fit.certainty
+    edges = np.linspace(top, bottom, len(rows) + 1)
+    own = sure.probability[rows]
+    second = np.minimum(own + sure.runner_up_probability[rows], 1.0)
+    ax.stairs(np.ones(len(rows)), edges, orientation="horizontal", fill=True, color="#EFEFEF", lw=0, zorder=1)
+    for other in np.unique(sure.runner_up[rows]):
+        if other >= 0:
+            ends = np.where(sure.runner_up[rows] == other, second, own)
+            ax.stairs(
+                ends,
+                edges,
+                baseline=own,
+                orientation="horizontal",
+                fill=True,
+                color=colour(int(other)),
+                alpha=0.45,
+                lw=0,
+                zorder=2,
+            )
+    ax.stairs(own, edges, orientation="horizontal", fill=True, color=colour(k), lw=0, zorder=3, gid=f"cluster {k}")
+
+
+def _name_axes(ax: Axes, fit: Fit, middles: NDArray[np.float64]) -> None:
+    with_sizes = fit.n_clusters <= 15
+    names = [f"{k}  ({size:,})" if with_sizes else str(k) for k, size in enumerate(fit.sizes)]
+    named = apart(middles, fit.sizes, 9.5 / room(ax)[1])
+    ax.set_yticks(middles[named], [names[k] for k in named])
+    ax.tick_params(axis="y", length=0, labelsize=9 if fit.n_clusters <= 15 else 7)
+    ax.spines["left"].set_visible(False)
+    ax.set_ylim(1.0, 0.0)
+    ax.set_xlim(0.0, 1.0)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    ax.set_ylabel("cluster (rows), surest rows on top" if with_sizes else "cluster, surest rows on top")
+    ax.set_xlabel("probability of the cluster")
+    ax.axvline(SURE, color=INK, lw=0.8, ls=":", zorder=4)
+
+
+def _busiest(fit: Fit) -> str:
+    """Where most of the rows that waver would go."""
+    unsure = (fit.certainty.probability < SURE) & (fit.certainty.runner_up >= 0)
+    if not unsure.any():
+        return ""
+    a, b = fit.labels[unsure], fit.certainty.runner_up[unsure]
+    pairs, counts = np.unique(np.stack([np.minimum(a, b), np.maximum(a, b)]), axis=1, return_counts=True)
+    at = int(np.argmax(counts))
+    return f"{percent(counts[at] / counts.sum())} of them between {pairs[0, at]} and {pairs[1, at]}"
+
+
+def _meaning(fit: Fit) -> str:
+    return "" if fit.posterior.is_sampled else f"{fit.kind} fit: given the clusters found"
+
+
+def _dots(ax: Axes, x: FloatArray, y: IntArray, clusters: IntArray, filled: bool, right: NDArray[np.bool_]) -> None:
+    """A mark of each row at its probability, with the number of the cluster at one side."""
+    for k in np.unique(clusters[clusters >= 0]):
+        mine, shade = clusters == k, colour(int(k))
+        face = shade if filled else "white"
+        ax.scatter(
+            x[mine], y[mine], s=30.0, marker=marker(int(k)), fc=face, ec=shade, lw=1.2, zorder=3 if filled else 2
+        )
+    for i in np.flatnonzero(clusters >= 0):
+        ax.annotate(
+            str(clusters[i]),
+            (x[i], y[i]),
+            xytext=(5.0 if right[i] else -5.0, 0.0),
+            textcoords="offset points",
+            fontsize=7,
+            color=INK,
+            ha="left" if right[i] else "right",
+            va="center",
+        )
