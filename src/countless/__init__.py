@@ -25,13 +25,14 @@ __all__ = [
     "plots",
     "posterior",
     "priors",
+    "report",
     "tuning",
 ]
 
 _ESTIMATORS = {"DPMeans", "DPMixture", "FiniteMixture", "MixtureSearch", "Partitional"}
 
 if TYPE_CHECKING:
-    from . import datasets, estimators, families, inference, metrics, plots, posterior, priors, tuning
+    from . import datasets, estimators, families, inference, metrics, plots, posterior, priors, report, tuning
     from .estimators import DPMeans, DPMixture, FiniteMixture, MixtureSearch, Partitional
 
 
