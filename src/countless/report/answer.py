@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,16 @@ def _how_many(model: Any, kind: str) -> dict[str, str]:
     if kind != "sampled":
         return _fact(question, str(found), "Found by optimisation; how probable this number is, is not known.")
     pmf = model.posterior_.n_clusters_pmf()
-    low, high = interval(model.posterior_.n_clusters)
+    low, high = likely(pmf)
     own = pmf.get(found, 0.0)
-    spread = f"exactly {low}" if low == high else f"{low} to {high}"
-    words = f"{percent(own)} of the draws have {found}; 95% have {spread}."
+    words = "in every draw" if own == 1.0 else f"with a probability of {percent(own)}"
+    words += (
+        "."
+        if low == high == found
+        else f"; with at least 95%, {low} to {high}."
+        if low < high
+        else f"; {low} with 95%."
+    )
     mode = max(pmf, key=lambda k: pmf[k])
     if mode != found:
         words += (
@@ -56,10 +63,18 @@ def _how_many(model: Any, kind: str) -> dict[str, str]:
     return _fact(question, str(found), words)
 
 
-def interval(values: Any) -> tuple[int, int]:
-    """Central 95% of the draws."""
-    low, high = np.quantile(values, [0.025, 0.975], method="inverted_cdf")
-    return int(low), int(high)
+def likely(pmf: Mapping[int, float], level: float = 0.95) -> tuple[int, int]:
+    """The shortest range of numbers that holds a share of the draws; of equally short ones, the most probable."""
+    numbers = sorted(pmf)
+    ranges = []
+    for i, low in enumerate(numbers):
+        held = 0.0
+        for high in numbers[i:]:
+            held += pmf[high]
+            if held >= level - 1e-12:
+                ranges.append((high - low, -held, low, high))
+                break
+    return min(ranges)[2:]
 
 
 def _how_sure(model: Any, certainty: Any, kind: str) -> dict[str, str]:

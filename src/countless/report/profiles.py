@@ -31,7 +31,9 @@ def profiles(model: Any, shown: Shown) -> list[dict[str, Any]]:
                     "column": trait.column,
                     "level": trait.level,
                     "effect": round(float(trait.effect), 3),
-                    "bar": _shares(trait) if trait.level is not None else _ranges(scales[trait.column], cells),
+                    "bar": _shares(trait)
+                    if trait.level is not None
+                    else _ranges(scales[trait.column], cells, trait.value),
                 }
             )
         found.append(
@@ -57,13 +59,13 @@ def _scale(column: Any, cells: NDArray[np.float64]) -> Any:
     if column.is_categorical or len(known) == 0:
         return None
     significant = digits(known)
-    return significant, plain(np.quantile(known, [0.01, 0.99, 0.25, 0.75, 0.5]), significant)
+    return significant, plain(np.quantile(known, [0.01, 0.99, 0.25, 0.75]), significant)
 
 
-def _ranges(scale: Any, cells: NDArray[np.float64]) -> dict[str, Any] | None:
+def _ranges(scale: Any, cells: NDArray[np.float64], value: float) -> dict[str, Any] | None:
     known = cells[np.isfinite(cells)]
     if scale is None or len(known) == 0:
         return None
     significant, everyone = scale
-    own = plain(np.quantile(known, [0.25, 0.75, 0.5]), significant)
+    own = plain(np.append(np.quantile(known, [0.25, 0.75]), value), significant)
     return {"kind": "range", "all": everyone, "own": own}

@@ -77,10 +77,19 @@ def _described(value: Any) -> str:
     for field in dataclasses.fields(value):
         setting = getattr(value, field.name)
         if np.ndim(setting) == 0 or np.size(setting) <= 6:
-            shown = code(setting, "")
+            shown = code(_rounded(setting), "")
             if len(shown) <= 80:
                 parts.append(f"{field.name}={shown}")
     return f"{type(value).__name__}({', '.join(parts)})"
+
+
+def _rounded(value: Any) -> Any:
+    """Floats with as many digits as people read."""
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.4g}")
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return [_rounded(part) for part in value]
+    return value
 
 
 def python_code(model: Any) -> str:

@@ -7,8 +7,11 @@ function barsView() {
   const inWords = page.counts.map(([k, share]) => `${k}: ${percent(share)}`).join(', ');
   section(
     'how-many', 'How many clusters?', 'How many',
-    make('p', { class: 'lead' }, 'Share of the draws with each number of clusters. The number of the consensus, which the rest of this page shows, is in colour.'),
-    make('figure', { role: 'img', 'aria-label': `Posterior of the number of clusters: ${inWords}` }, box),
+    make(
+      'div', { class: 'side' },
+      make('figure', { role: 'img', 'aria-label': `Posterior of the number of clusters: ${inWords}` }, box),
+      make('p', { class: 'lead' }, 'How probable each number of clusters is: its share of the draws. The number that the rest of this page shows, that of the consensus of all draws, is in colour.'),
+    ),
   );
   drawn(box, (width) => {
     const low = Math.min(page.counts[0][0], page.nClusters);
@@ -34,7 +37,7 @@ function barsView() {
       }
     }
     picture.append(svg('line', { x1: 0, x2: n * slot, y1: 180.5, y2: 180.5, stroke: theme('--line') }));
-    picture.append(svg('text', { x: (n * slot) / 2, y: 216, 'text-anchor': 'middle' }, 'number of clusters'));
+    picture.append(svg('text', { x: Math.max((n * slot) / 2, 62), y: 216, 'text-anchor': 'middle' }, 'number of clusters'));
     box.replaceChildren(picture);
   });
 }
@@ -73,7 +76,8 @@ function traceOf(trace, width) {
   const x = (at) => left + ((at - first) / (last - first)) * (width - left - right);
   const y = (value) => top + (1 - (value - low) / (high - low)) * (height - top - bottom);
   const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
-  for (const tick of ticks(low, high, 4)) {
+  const whole = all.every(Number.isInteger);
+  for (const tick of ticks(low, high, 4).filter((value) => !whole || Number.isInteger(value))) {
     picture.append(svg('line', { x1: left, x2: width - right, y1: y(tick), y2: y(tick), stroke: theme('--grid') }));
     picture.append(svg('text', { x: left - 6, y: y(tick) + 4, 'text-anchor': 'end' }, shortNumber(tick)));
   }

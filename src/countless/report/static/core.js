@@ -55,6 +55,7 @@ function cellText(column, cell) {
   return column.levels === null ? String(cell) : column.levels[cell];
 }
 
+const byNumber = () => [...page.profiles].sort((a, b) => a.label - b.label);
 const clusterName = (k) => `cluster ${k}`;
 
 function shorten(text, length) {

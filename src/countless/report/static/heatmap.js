@@ -50,9 +50,8 @@ function heatView() {
   box.append(canvas);
   const approximate = page.kind === 'variational' ? ' Here by the variational approximation.' : '';
   const words = `Each row and column of the square is a row of the table, ordered by cluster; the darker, the more often the two are in one cluster. Clear dark blocks are clear clusters; shades between two blocks are rows that could belong to either.${approximate}`;
-  const node = section('pairs', 'Which rows belong together?', 'Pairs', make('p', { class: 'lead' }, words));
-  if (!page.pairs.all) node.append(make('p', { class: 'small' }, `${pairs.n} of ${grouped(page.nRows)} rows, at least a few of each cluster.`));
-  node.append(box, heatKey());
+  const some = page.pairs.all ? null : make('p', { class: 'small' }, `${pairs.n} of ${grouped(page.nRows)} rows, at least a few of each cluster.`);
+  section('pairs', 'Which rows belong together?', 'Pairs', make('div', { class: 'side' }, box, make('div', null, make('p', { class: 'lead' }, words), some, heatKey())));
   let side = 0;
   const edge = 30;
   drawn(box, (width) => {

@@ -4,9 +4,12 @@ const FIRST_CARDS = 12;
 
 function profilesView() {
   const cards = make('div', { class: 'cards' });
+  const kinds = new Set(page.profiles.flatMap(({ traits }) => traits.map(({ bar }) => (bar === null ? '' : bar.kind))));
+  const range = kinds.has('range') ? ' On a line, the dot is the mean of the cluster and the thin bar its middle half; the grey bar is the middle half of all rows.' : '';
+  const share = kinds.has('share') ? ' For a category, the coloured bar is its share in the cluster and the upright line its share in all rows.' : '';
   const words = page.profiles.length === 1
     ? 'All rows are in one cluster: nothing tells them apart.'
-    : 'What tells each cluster from the other rows, the most telling first. On a line, the dot is the median of the cluster and the thick bar its middle half; the grey bar is the middle half of all rows. For a category, the coloured bar is its share in the cluster and the black line its share in all rows.';
+    : `What tells each cluster from the other rows, the most telling first.${range}${share}`;
   const node = section('clusters', 'What are the clusters?', 'Clusters', make('p', { class: 'lead' }, words), cards);
   const show = (list) => cards.append(...list.map(card));
   show(page.profiles.slice(0, FIRST_CARDS));

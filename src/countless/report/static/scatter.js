@@ -13,7 +13,8 @@ function axisChoices() {
   }));
   if (page.plane !== null) {
     ['x', 'y'].forEach((key, i) => list.push({
-      name: `${COMPONENT[i]} (${percent(page.plane.share[i])} of the variance)`,
+      name: COMPONENT[i],
+      title: `${COMPONENT[i]} (${percent(page.plane.share[i])} of the variance)`,
       values: page.plane[key],
       levels: null,
     }));
@@ -135,7 +136,7 @@ class Scatter {
     context.strokeStyle = theme('--grid');
     context.fillStyle = theme('--soft');
     context.textAlign = 'center';
-    const room = Math.max(2, Math.floor((right - left) / 90));
+    const room = Math.max(3, Math.floor((right - left) / 90));
     for (const [value, name] of this.ticksOf(x, xLow, xHigh, room)) {
       const px = Math.round(this.toX(value)) + 0.5;
       context.beginPath();
@@ -157,11 +158,11 @@ class Scatter {
     context.strokeRect(left + 0.5, top + 0.5, right - left - 1, bottom - top - 1);
     context.fillStyle = theme('--ink');
     context.textAlign = 'center';
-    context.fillText(shorten(x.name, Math.floor((right - left) / 7)), (left + right) / 2, bottom + 36);
+    context.fillText(shorten(x.title || x.name, Math.floor((right - left) / 7)), (left + right) / 2, bottom + 36);
     context.save();
     context.translate(13, (top + bottom) / 2);
     context.rotate(-Math.PI / 2);
-    context.fillText(shorten(y.values === null ? '' : y.name, Math.floor((bottom - top) / 7)), 0, 0);
+    context.fillText(shorten(y.values === null ? '' : y.title || y.name, Math.floor((bottom - top) / 7)), 0, 0);
     context.restore();
     this.gutters(context);
   }
@@ -365,7 +366,7 @@ function scatterView() {
 
 function legend(scatter) {
   const list = make('ul', { class: 'legend', 'aria-label': 'Show only some clusters' });
-  for (const { label, size } of page.profiles) {
+  for (const { label, size } of byNumber()) {
     const button = make('button', { type: 'button', 'aria-pressed': 'false' }, mark(label), `${clusterName(label)}: ${grouped(size)}`);
     button.addEventListener('click', () => {
       const on = !scatter.only.delete(label);

@@ -119,7 +119,7 @@ function tableView() {
   table.next = make('button', { type: 'button', onclick: turn(1) }, 'Next');
   const search = make('input', { type: 'search', id: 'search', placeholder: 'words in any cell', oninput: (event) => { table.words = event.target.value; table.select(); } });
   const clusters = make('select', { id: 'only', onchange: (event) => { table.cluster = Number(event.target.value); table.select(); } });
-  clusters.append(make('option', { value: -1 }, 'all'), ...page.profiles.map(({ label }) => make('option', { value: label }, String(label))));
+  clusters.append(make('option', { value: -1 }, 'all'), ...byNumber().map(({ label }) => make('option', { value: label }, String(label))));
   const unsure = make('input', { type: 'checkbox', id: 'unsure', onchange: (event) => { table.unsure = event.target.checked; table.select(); } });
   const sizes = make('select', { onchange: (event) => { table.size = Number(event.target.value); table.show(); } });
   sizes.append(...PAGE_SIZES.map((size) => make('option', { value: size }, String(size))));
