@@ -31,6 +31,7 @@ ROOMS = (
     "datasets",
     "plots",
     "io",
+    "report",
     "experiments",
 )
 

@@ -1,0 +1,114 @@
+"""The answer in words: how many clusters, how sure, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..plots._style import count, percent
+from . import _sources
+
+NOT_KNOWN = {
+    "map": (
+        "This fit looked for the single most probable partition (MAP). It says nothing about how probable this "
+        "number of clusters is, nor about other partitions that fit nearly as well; fit with "
+        'inference="gibbs" to know.'
+    ),
+    "variational": (
+        "This fit approximates the posterior by one mixture (variational inference, meant for many rows). It gives no "
+        "probability of the number of clusters, and its probabilities of rows tend to be too confident; fit with "
+        'inference="gibbs" to know.'
+    ),
+}
+
+
+def answer(model: Any, certainty: Any) -> dict[str, Any]:
+    """Headline, the facts below it, and what this kind of fit cannot say."""
+    kind = _sources.kind(model)
+    found = f"{count(model.n_clusters_, 'cluster')} in {count(len(model.labels_), 'row')}"
+    return {
+        "headline": found,
+        "facts": [_how_many(model, kind), _how_sure(model, certainty, kind), _agreement(model), _read(model)],
+        "notKnown": NOT_KNOWN.get(kind),
+    }
+
+
+def _fact(question: str, value: str, words: str, state: str = "plain") -> dict[str, str]:
+    return {"question": question, "value": value, "words": words, "state": state}
+
+
+def _how_many(model: Any, kind: str) -> dict[str, str]:
+    question, found = "How many clusters?", int(model.n_clusters_)
+    if kind != "sampled":
+        return _fact(question, str(found), "Found by optimisation; how probable this number is, is not known.")
+    pmf = model.posterior_.n_clusters_pmf()
+    low, high = likely(pmf)
+    own = pmf.get(found, 0.0)
+    words = "in every draw" if own == 1.0 else f"with a probability of {percent(own)}"
+    words += (
+        "."
+        if low == high == found
+        else f"; with at least 95%, {low} to {high}."
+        if low < high
+        else f"; {low} with 95%."
+    )
+    mode = max(pmf, key=lambda k: pmf[k])
+    if mode != found:
+        words += (
+            f" The most frequent number is {mode} ({percent(pmf[mode])}): single draws open or close small clusters "
+            "that the consensus of all draws does not."
+        )
+    return _fact(question, str(found), words)
+
+
+def likely(pmf: Mapping[int, float], level: float = 0.95) -> tuple[int, int]:
+    """The shortest range of numbers that holds a share of the draws; of equally short ones, the most probable."""
+    numbers = sorted(pmf)
+    ranges = []
+    for i, low in enumerate(numbers):
+        held = 0.0
+        for high in numbers[i:]:
+            held += pmf[high]
+            if held >= level - 1e-12:
+                ranges.append((high - low, -held, low, high))
+                break
+    return min(ranges)[2:]
+
+
+def _how_sure(model: Any, certainty: Any, kind: str) -> dict[str, str]:
+    probability = np.asarray(certainty.probability)
+    sure = float(np.mean(probability >= _sources.SURE))
+    wavering = int(np.sum(probability < _sources.SURE))
+    limit = f"{_sources.SURE:.0%}"
+    words = f"of the rows belong to their cluster with a probability of {limit} or more"
+    words += f"; {count(wavering, 'row')} {'wavers' if wavering == 1 else 'waver'}." if wavering else "; none wavers."
+    if kind == "map":
+        words += " Given the clusters as they are: other partitions are not counted."
+    if kind == "variational":
+        words += " By the approximation, which tends to be too confident."
+    return _fact("How sure are the rows?", percent(sure), words)
+
+
+def _agreement(model: Any) -> dict[str, str]:
+    verdict = _sources.verdict(model)
+    state = {True: "good", False: "bad", None: "unknown"}[verdict.converged]
+    value = {True: "Yes", False: "No", None: "Not known"}[verdict.converged]
+    return _fact("Has the fit settled?", value, verdict.text, state)
+
+
+def _read(model: Any) -> dict[str, str]:
+    data = model.posterior_.data
+    categories = sum(column.is_categorical for column in data.columns)
+    numbers = len(data.columns) - categories
+    parts = [count(n, noun) for n, noun in ((numbers, "numeric column"), (categories, "column of categories")) if n]
+    parts = [part.replace("column of categoriess", "columns of categories") for part in parts]
+    holes = int(np.isnan(data.rows).sum())
+    share = holes / max(data.rows.size, 1)
+    missing = (
+        f"{count(holes, 'cell')} ({percent(share)}) {'is' if holes == 1 else 'are'} missing"
+        if holes
+        else "no cell is missing"
+    )
+    return _fact("What was read?", count(len(data.rows), "row"), f"{' and '.join(parts)}; {missing}.")

@@ -1,0 +1,167 @@
+"""The settings that reproduce a fit: a snippet of Python, a command line, how each column was read, versions."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import shlex
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from .rows import digits, plain
+
+ROOMS = ("families", "priors", "inference", "tuning")
+MOST_READ = 200
+
+
+def settings(model: Any, command: str | None) -> dict[str, Any]:
+    """Everything of the last section of the page."""
+    data = model.posterior_.data
+    return {
+        "python": python_code(model),
+        "shell": command or shell_command(model),
+        "seeded": _seed(model) is not None,
+        "columns": [_read(column, data.rows[:, j]) for j, column in enumerate(data.columns[:MOST_READ])],
+        "choices": _choices(model),
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the draws depend on."""
+    import numba
+    import scipy
+    import sklearn
+
+    libraries = {module.__name__: str(module.__version__) for module in (np, scipy, numba, sklearn)}
+    return {"countless": __version__, "python": platform.python_version(), **libraries}
+
+
+def _read(column: Any, cells: Any) -> dict[str, Any]:
+    known = cells[~np.isnan(cells)]
+    levels = None if column.levels is None else [str(level) for level in column.levels]
+    low, high = plain(np.array([known.min(), known.max()]), digits(known)) if len(known) else (None, None)
+    return {
+        "name": column.name,
+        "family": column.family,
+        "missing": len(cells) - len(known),
+        "levels": levels if levels is None else levels[:12],
+        "nLevels": None if levels is None else len(levels),
+        "low": low,
+        "high": high,
+    }
+
+
+def _choices(model: Any) -> list[list[str]]:
+    """The three choices as they were in use, every setting filled in."""
+    named = {"family": model.family_, "prior": model.prior_, "inference": model.inference_}
+    listed = [[name, _described(value)] for name, value in named.items()]
+    listed.append(
+        [
+            "concentration",
+            f"{model.concentration_:.4g} (posterior mean)"
+            if model.posterior_.is_sampled
+            else f"{model.concentration_:.4g}",
+        ]
+    )
+    return listed
+
+
+def _described(value: Any) -> str:
+    """Name of an object and its settings that are short enough to be read."""
+    if not dataclasses.is_dataclass(value):
+        return str(value)
+    parts = []
+    for field in dataclasses.fields(value):
+        setting = getattr(value, field.name)
+        if np.ndim(setting) == 0 or np.size(setting) <= 6:
+            shown = code(_rounded(setting), "")
+            if len(shown) <= 80:
+                parts.append(f"{field.name}={shown}")
+    return f"{type(value).__name__}({', '.join(parts)})"
+
+
+def _rounded(value: Any) -> Any:
+    """Floats with as many digits as people read."""
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.4g}")
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return [_rounded(part) for part in value]
+    return value
+
+
+def python_code(model: Any) -> str:
+    """A snippet that fits the same model to a table ``X``."""
+    defaults = type(model)().get_params(deep=False)
+    given = model.get_params(deep=False)
+    given.pop("progress", None)
+    arguments = [f"{name}={code(value)}" for name, value in given.items() if not _same(value, defaults.get(name))]
+    return "\n".join(
+        [
+            "import countless as cl",
+            "",
+            f"model = cl.{type(model).__name__}({', '.join(arguments)}).fit(X)",
+            'cl.report.write(model, "report.html")',
+        ]
+    )
+
+
+def code(value: Any, prefix: str = "cl.") -> str:
+    """Python source of a setting: objects with the fields that differ from their defaults."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        room = next((part for part in type(value).__module__.split(".") if part in ROOMS), "")
+        path = f"{prefix}{room}." if prefix and room else ""
+        parts = [
+            f"{field.name}={code(getattr(value, field.name), prefix)}"
+            for field in dataclasses.fields(value)
+            if field.init and not _same(getattr(value, field.name), _default(field))
+        ]
+        return f"{path}{type(value).__name__}({', '.join(parts)})"
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{code(key, prefix)}: {code(part, prefix)}" for key, part in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        parts = [code(part, prefix) for part in value]
+        comma = "," if isinstance(value, tuple) and len(parts) == 1 else ""
+        ends = "()" if isinstance(value, tuple) else "[]"
+        return f"{ends[0]}{', '.join(parts)}{comma}{ends[1]}"
+    return repr(value)
+
+
+def _default(field: Any) -> Any:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    return field.default_factory() if field.default_factory is not dataclasses.MISSING else dataclasses.MISSING
+
+
+def _same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    try:
+        return bool(np.all(a == b))
+    except (TypeError, ValueError):
+        return a is b
+
+
+def _seed(model: Any) -> int | None:
+    seed = model.random_state
+    return int(seed) if isinstance(seed, (int, np.integer)) else None
+
+
+def shell_command(model: Any) -> str | None:
+    """The command line of the same fit; None where a setting cannot be said there."""
+    words = ["countless", "fit", "TABLE.csv"]
+    for name in ("family", "prior", "inference", "tune"):
+        value = getattr(model, name, None)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            return None
+        words += [f"--{name}", value]
+    seed = _seed(model)
+    return shlex.join(words if seed is None else [*words, "--seed", str(seed)])

@@ -1,0 +1,59 @@
+// What distinguishes each cluster, in words and as a dot on a line.
+
+const FIRST_CARDS = 12;
+
+function profilesView() {
+  const cards = make('div', { class: 'cards' });
+  const kinds = new Set(page.profiles.flatMap(({ traits }) => traits.map(({ bar }) => (bar === null ? '' : bar.kind))));
+  const range = kinds.has('range') ? ' On a line, the dot is the mean of the cluster and the thin bar its middle half; the grey bar is the middle half of all rows.' : '';
+  const share = kinds.has('share') ? ' For a category, the coloured bar is its share in the cluster and the upright line its share in all rows.' : '';
+  const words = page.profiles.length === 1
+    ? 'All rows are in one cluster: nothing tells them apart.'
+    : `What tells each cluster from the other rows, the most telling first.${range}${share}`;
+  const node = section('clusters', 'What are the clusters?', 'Clusters', make('p', { class: 'lead' }, words), cards);
+  const show = (list) => cards.append(...list.map(card));
+  show(page.profiles.slice(0, FIRST_CARDS));
+  const rest = page.profiles.slice(FIRST_CARDS);
+  if (rest.length === 0) return;
+  const more = make('button', { type: 'button' }, `Show the other ${counted(rest.length, 'cluster')}`);
+  more.addEventListener('click', () => {
+    show(rest);
+    more.remove();
+  });
+  node.append(more);
+}
+
+function card({ label, size, low, high, p, traits }) {
+  const share = `${counted(size, 'row')} (${percent(size / page.nRows)})`;
+  const between = low < high ? `, 95% of the draws: ${grouped(low)} to ${grouped(high)}` : '';
+  const list = make('ul');
+  for (const trait of traits) list.append(make('li', null, trait.text, trait.bar === null ? null : lineOf(trait.bar, label)));
+  return make(
+    'article', { class: 'card' },
+    make('h3', null, mark(label), `Cluster ${label}`),
+    make('div', { class: 'small' }, `${share}${between}; its rows are ${percent(p)} sure on average`),
+    list,
+  );
+}
+
+// Numbers on the scale 0 to 100 of a stretched picture: strokes keep their width.
+function lineOf(bar, k) {
+  const picture = svg('svg', { class: 'line', viewBox: '0 0 100 18', preserveAspectRatio: 'none', 'aria-hidden': 'true' });
+  const stroke = (x1, x2, y1, y2, colour, width) => picture.append(svg('line', { x1, x2, y1, y2, stroke: colour, 'stroke-width': width, 'vector-effect': 'non-scaling-stroke', 'stroke-linecap': 'butt' }));
+  if (bar.kind === 'share') {
+    stroke(0, 100, 9, 9, 'var(--grid)', 10);
+    stroke(0, 100 * bar.own, 9, 9, colourOf(k), 10);
+    stroke(100 * bar.all, 100 * bar.all, 2, 16, 'var(--ink)', 2);
+    return picture;
+  }
+  const [low, high, allLow, allHigh] = bar.all;
+  const at = (value) => (high > low ? Math.max(1, Math.min(99, (100 * (value - low)) / (high - low))) : 50);
+  stroke(0, 100, 9, 9, 'var(--line)', 1);
+  stroke(at(allLow), at(allHigh), 9, 9, 'var(--pale)', 10);
+  stroke(at(bar.own[0]), at(bar.own[1]), 9, 9, colourOf(k), 4);
+  // A stroke of no length with round ends is a dot that stretching does not make an ellipse.
+  const dot = (colour, width) => picture.append(svg('line', { x1: at(bar.own[2]), x2: at(bar.own[2]), y1: 9, y2: 9, stroke: colour, 'stroke-width': width, 'vector-effect': 'non-scaling-stroke', 'stroke-linecap': 'round' }));
+  dot('var(--paper)', 15);
+  dot(colourOf(k), 11);
+  return picture;
+}

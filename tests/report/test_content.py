@@ -1,0 +1,218 @@
+"""What the page holds, against figures computed another way; and that it stays small and safe."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+
+import numpy as np
+import pytest
+
+import countless as cl
+from countless import report
+from countless.families.columns import Column
+from countless.report import rows as report_rows
+from countless.report.page import as_script_text
+from countless.report.settings import code, python_code
+from report.models import NASTY, blobs, mixed, model_of
+
+
+def embedded(html):
+    """The data of a page, as a browser reads them."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)[1])
+
+
+@pytest.fixture(scope="module")
+def page():
+    return embedded(report.render(mixed()))
+
+
+def test_cells_and_certainty_are_those_of_the_model(page):
+    model = mixed()
+    data = model.posterior_.data
+    assert page["rows"]["number"] == list(range(1, 301))
+    assert page["rows"]["cluster"] == model.labels_.tolist()
+    for j, column in enumerate(page["columns"]):
+        cells = [np.nan if cell is None else cell for cell in column["cells"]]
+        np.testing.assert_allclose(cells, data.rows[:, j], rtol=1e-9)
+        assert column["missing"] == np.isnan(data.rows[:, j]).sum()
+    sizes = [profile["size"] for profile in page["profiles"]]
+    assert sizes == sorted(np.bincount(model.labels_).tolist(), reverse=True)
+
+
+def test_pairs_are_shares_of_draws(page):
+    model = mixed()
+    rows = np.array(page["pairs"]["number"]) - 1
+    draws = model.posterior_.flat_labels()
+    bytes_ = np.frombuffer(base64.b64decode(page["pairs"]["share"]), dtype=np.uint8)
+    exact = np.array([(draws[:, rows[i]] == draws[:, rows[j]]).mean() for i in range(len(rows)) for j in range(i)])
+    np.testing.assert_allclose(bytes_ / 250.0, exact, atol=0.5 / 250.0 + 1e-12)
+
+
+def test_counts_add_up(page):
+    assert sum(share for _, share in page["counts"]) == pytest.approx(1.0, abs=0.002)
+
+
+def test_the_plane_is_that_of_the_singular_values(rng):
+    rows = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
+    model = model_of(rows, [Column(f"c{j}", "gaussian") for j in range(4)], np.arange(50) % 2)
+    plane = embedded(report.render(model))["plane"]
+    u, s, _ = np.linalg.svd((rows - rows.mean(0)) / rows.std(0), full_matrices=False)
+    np.testing.assert_allclose(plane["share"], (s**2 / (s**2).sum())[:2], atol=1e-4)
+    for k, key in enumerate("xy"):
+        own = np.array(plane[key])
+        np.testing.assert_allclose(np.abs(own @ u[:, k]), s[k], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([5.1, 4.9, 6.0], [5.1, 4.9, 6]),
+        ([1 / 3, 2 / 3, np.nan], [0.333333, 0.666667, None]),
+        ([100000.123, 100000.124, 100000.125], [100000.123, 100000.124, 100000.125]),
+        ([1234567.0, 12.0, 0.0], [1234567, 12, 0]),
+        ([1e-9, 2e-9, 1.0], [1e-9, 2e-9, 1]),
+        ([1e300, -1e300, 0.0], [1e300, -1e300, 0]),
+        ([7.25, 7.25, 7.25], [7.25, 7.25, 7.25]),
+    ],
+)
+def test_cells_keep_the_digits_that_tell_them_apart(values, shown):
+    column = np.array(values)
+    assert report_rows.plain(column, report_rows.digits(column)) == shown
+
+
+def test_rows_are_thinned_with_small_clusters_whole():
+    labels = np.concatenate([np.zeros(50_000, dtype=int), np.ones(30), np.full(49_970, 2)])
+    rows = report_rows.spread(labels, 5_000, 100)
+    assert len(rows) == 5_000
+    assert len(np.unique(rows)) == 5_000
+    assert (np.diff(rows) > 0).all()
+    assert (labels[rows] == 1).sum() == 30
+    share = (labels[rows] == 0).mean()
+    assert abs(share - 0.5) < 5 * np.sqrt(0.25 / 5_000)
+    assert len(report_rows.spread(np.arange(1_000), 300, 5)) == 300
+
+
+def test_a_hundred_thousand_rows_of_many_columns_stay_below_ten_megabytes():
+    html = report.render(blobs(100_000, 5, n_columns=90, chains=1, draws=4))
+    page = embedded(html)
+    assert len(html.encode()) < 10_000_000
+    assert page["nColumns"] == 90
+    assert len(page["columns"]) == 60
+
+
+def test_long_categories_make_fewer_rows_not_a_larger_page():
+    n = 30_000
+    levels = tuple(f"{i}-" + "x" * 600 for i in range(10_000))
+    rows = np.stack([np.arange(n) % 10_000, np.arange(n, dtype=float)], axis=1)
+    model = model_of(rows, [Column("id", "categorical", levels), Column("x", "gaussian")], np.arange(n) % 3, draws=2)
+    html = report.render(model)
+    assert len(html.encode()) < 10_000_000
+
+
+def test_the_columns_that_tell_most_are_kept(rng):
+    rows = rng.normal(size=(200, 80))
+    labels = np.arange(200) % 2
+    rows[:, 70] += 8 * labels
+    page = embedded(report.render(model_of(rows, [Column(f"c{j}", "gaussian") for j in range(80)], labels)))
+    assert "c70" in [column["name"] for column in page["columns"]]
+
+
+# --- safety ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [*NASTY, "<!--", "]]>", "\ud800", "\u2029"])
+def test_text_for_a_script_element_is_inert_and_comes_back_whole(text):
+    safe = as_script_text([text])
+    assert not set(safe) & set("<>&\u2028\u2029")
+    assert safe.isascii()
+    assert json.loads(safe) == [text]
+
+
+def test_no_name_becomes_markup():
+    model = mixed(names=(NASTY[0], NASTY[1], NASTY[2], NASTY[3]), levels=NASTY[:3])
+    html = report.render(model, title=NASTY[1], command=NASTY[0])
+    for text in NASTY[:3]:
+        assert text not in html
+    assert html.count("<script") == 2
+    assert html.count("</script>") == 2
+    assert embedded(html)["columns"][0]["name"] == NASTY[0]
+
+
+def test_the_policy_names_the_script_and_the_style_by_their_hashes():
+    html = report.render(blobs(20, 2))
+    policy = re.search(r'Content-Security-Policy" content="(.*?)"', html)[1]
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    for tag in ("script", "style"):
+        inside = re.search(f"<{tag}>(.*?)</{tag}>", html, re.S)[1]
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "http" not in html.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_same_model_gives_the_same_page():
+    assert report.render(mixed()) == report.render(mixed())
+
+
+# --- words ------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_single_partition_does_not_know_is_said():
+    rows = [[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]
+    page = embedded(report.render(cl.DPMixture(inference="map", random_state=0).fit(rows)))
+    assert page["kind"] == "map"
+    assert page["counts"] is None
+    assert page["pairs"] is None
+    assert "says nothing about how probable" in page["answer"]["notKnown"]
+    assert "not known" in page["answer"]["facts"][0]["words"]
+
+
+def test_a_variational_fit_claims_no_probability_of_the_number():
+    rows = np.concatenate([np.zeros(20), np.full(20, 9.0)])[:, None] + np.linspace(0, 1, 40)[:, None]
+    page = embedded(report.render(cl.DPMixture(inference="variational", random_state=0).fit(rows)))
+    assert page["kind"] == "variational"
+    assert page["counts"] is None
+    assert "gives no probability of the number of clusters" in page["answer"]["notKnown"]
+
+
+def test_one_row_and_one_cluster():
+    assert "1 cluster in 1 row" in report.render(cl.DPMixture(random_state=0).fit([[1.0]]))
+    assert "1 cluster in 50 rows" in report.render(blobs(50, 1))
+
+
+def test_a_model_that_was_not_fitted(tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        report.render(cl.DPMixture())
+    with pytest.raises(NotFittedError):
+        report.write(cl.DPMixture(), tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        cl.DPMixture(random_state=3),
+        cl.DPMixture(family="poisson", prior="pitman-yor", inference="map"),
+        cl.DPMixture(family=cl.families.Gaussian(dof=7.0), prior=cl.priors.CRP(0.5), random_state=1),
+        cl.DPMixture(inference=cl.inference.CollapsedGibbs(chains=2, draws=50), tune="sample"),
+        cl.DPMixture(family=cl.families.DiagonalGaussian(mean=[1.5, 2.0])),
+    ],
+)
+def test_the_snippet_makes_the_same_model(model):
+    text = python_code(model)
+    made = text.split("model = ")[1].split(".fit(X)")[0]
+    again = eval(made, {"cl": cl})
+    assert repr(again.get_params()) == repr(model.get_params())
+
+
+def test_settings_as_code():
+    assert code({"age": "gaussian", "n": (1,)}) == "{'age': 'gaussian', 'n': (1,)}"
+    assert code([np.float64(0.5), None]) == "[0.5, None]"
+    assert (
+        code(cl.families.DiagonalGaussian(mean=np.array([1.5, 2.0]))) == "cl.families.DiagonalGaussian(mean=[1.5, 2.0])"
+    )
