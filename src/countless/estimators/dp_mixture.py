@@ -20,6 +20,7 @@ from ..inference import Draws, Inference, Problem, resolve_inference
 from ..posterior import Posterior
 from ..posterior.closed_form import ClosedForm
 from ..posterior.data import Data
+from ..posterior.diagnostics import warn_if_unmixed
 from ..posterior.predictive import ByPartition
 from ..priors import Prior, resolve_prior
 from ..runs import Description
@@ -41,7 +42,9 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
     Parameters
     ----------
     family : str or family object
-        What the data of one cluster look like: ``"gaussian"`` (default), ``"diagonal-gaussian"``,
+        What the data of one cluster look like: ``"auto"`` for tables with categories, counts or missing cells
+        (each column is read off the data, see ``countless.families.Table``), ``"gaussian"`` (default),
+        ``"diagonal-gaussian"``,
         ``"spherical-gaussian"``, ``"gaussian-known-covariance"``, ``"multinomial"``, ``"categorical"``,
         ``"bernoulli"``, ``"binomial"``, ``"poisson"``, ``"geometric"``, ``"exponential"``, or an object of
         ``countless.families`` with hyperparameters of your own.
@@ -174,6 +177,8 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
                 )
             self._take(draws, run.description, problem)
             run.finish(self, draws)
+        if not draws.interrupted:
+            warn_if_unmixed(self.posterior_, stacklevel=4)
         return self
 
     def _take(self, draws: Draws, description: Description, problem: Problem, labels: IntArray | None = None) -> None:

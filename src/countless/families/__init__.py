@@ -22,6 +22,7 @@ from .base import (
     require_counts,
     resolve_family,
 )
+from .table import Table
 from .verbs import implements
 
 for _module in pkgutil.iter_modules(__path__):
@@ -34,6 +35,7 @@ __all__ = [
     "Family",
     "FloatArray",
     "Layout",
+    "Table",
     "digamma",
     "implements",
     "kernel",

@@ -395,8 +395,10 @@ def resolve_family(family: str | Family) -> Family:
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family == "auto":
-        return FAMILIES["table"]()
-    return choose("family", family, FAMILIES, "a countless.families object")()
+        from .table import Table
+
+        return Table()
+    return choose("family", family, FAMILIES, "'auto' for mixed tables, or a countless.families object")()
 
 
 def as_numbers(name: str, value: Any) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import FAMILIES, Family, FloatArray, Layout, register, resolve_family
+from .base import FAMILIES, Family, FloatArray, Layout, resolve_family
 from .columns import IGNORED, Column
 from .frames import as_frame, encode, read_frame
 from .gaps import fill_gaps
@@ -36,7 +36,6 @@ class Block(NamedTuple):
     family: Family
 
 
-@register("table")
 @dataclass(frozen=True, eq=False)
 class Table(Family):
     """Mixed columns: a family for each column or block of columns; cells may be missing.
@@ -74,6 +73,10 @@ class Table(Family):
 
     columns: Any = None
     schema: tuple[Column, ...] | None = None
+
+    @classmethod
+    def short_name(cls) -> str:
+        return "table"
 
     # --- from what users hand in to rows ------------------------------------------------------------------------
 

@@ -51,6 +51,13 @@ class Gaps(NamedTuple):
     places: IntArray
 
 
+def gaps_of(family: Family, X: FloatArray) -> Gaps:
+    """Missing cells of arranged rows that the family has drawn."""
+    plain, wide = family.drawn_columns()
+    rows, which = np.nonzero(np.isnan(X[:, plain]))
+    return Gaps(rows, plain[which], wide[which])
+
+
 @dataclass(frozen=True)
 class Problem:
     """Rows with the family and the prior, in the units that suit the arithmetic; shared by all chains.
@@ -106,9 +113,7 @@ class Problem:
     @cached_property
     def gaps(self) -> Gaps:
         """The cells that are drawn."""
-        plain, wide = self.family.drawn_columns()
-        rows, which = np.nonzero(np.isnan(self.X[:, plain]))
-        return Gaps(rows, plain[which], wide[which])
+        return gaps_of(self.family, self.X)
 
     def drawn_cells(self) -> FloatArray:
         """What the missing cells hold now, in the user's units, in the order of ``gaps``."""

@@ -14,6 +14,7 @@ from . import partitions
 from .consensus import consensus
 from .data import Data
 from .diagnostics import Diagnostics, diagnose
+from .impute import Imputation, impute
 from .summaries import ClusterSummary, summaries_frame, summarise
 from .to_arviz import to_arviz
 
@@ -118,6 +119,43 @@ class Posterior:
         """Labels as (draw, row) over all chains, thinned evenly to ``at_most`` draws."""
         flat = self.labels.reshape(self.n_draws, -1)
         return flat if at_most is None or len(flat) <= at_most else flat[self.spaced(at_most)]
+
+    def flat_fills(self) -> NDArray[Any] | None:
+        """Missing cells that the engine drew, as (draw, cell) over all chains; None where it drew none."""
+        return None if self.fills is None else self.fills.reshape(self.n_draws, -1)
+
+    def flat_log_factors(self) -> dict[str, FloatArray]:
+        """Log factors of learned hyperparameters, one for each draw over all chains."""
+        return {name: logs.reshape(-1) for name, logs in self.log_factors.items()}
+
+    def impute(self, n_draws: int = 200, random_state: Any = 0) -> Imputation:
+        """What the missing cells of the table may hold: draws from their posterior, and their means.
+
+        Parameters
+        ----------
+        n_draws : int
+            Draws of each cell, spread over the draws of the clusters.
+        random_state : None, int or Generator
+
+        Returns
+        -------
+        Imputation
+            ``rows``, ``columns``, ``draws`` (draw, cell), ``mean``, ``best``; ``frame()`` lists the cells and
+            ``filled()`` is the whole table.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import countless as cl
+        >>> frame = pd.DataFrame({"x": [0.1, 0.2, 0.3, 9.1, 9.2, 9.3] * 3, "sort": list("aaabb") * 3 + list("bbb")})
+        >>> frame.loc[0, "x"] = None
+        >>> family = cl.families.Table({"x": "diagonal-gaussian"})
+        >>> model = cl.DPMixture(family=family, random_state=0).fit(frame)
+        >>> missing = model.posterior_.impute()
+        >>> missing.rows.tolist(), missing.draws.shape
+        ([0], (200, 1))
+        """
+        return impute(self, n_draws, random_state)
 
     def spaced(self, at_most: int) -> IntArray:
         """Numbers of at most so many draws, evenly spaced over all chains."""

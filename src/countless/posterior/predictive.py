@@ -16,13 +16,18 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..families import Family, localise, verbs
-from ..families.base import log_volumes, require_squares
+from ..families.base import Cluster, log_volumes, refresh_all, require_squares
+from ..inference.state import gaps_of
 from ..priors import Prior
 from .data import Data
 from .draws import Posterior
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+# Draws of the missing cells that the statistics of a consensus cluster are averaged over.
+AVERAGED = 20
 
 
 class Predictor:
@@ -33,12 +38,21 @@ class Predictor:
     X : array
         Training rows, in the user's units.
     family, prior : resolved objects
+    fills : array (draw, cell), optional
+        Missing cells as an engine drew them, in the order of ``gaps_of``.
     """
 
-    def __init__(self, X: FloatArray, family: Family, prior: Prior) -> None:
+    def __init__(self, X: FloatArray, family: Family, prior: Prior, fills: NDArray[Any] | None = None) -> None:
         units = family.units(X)
         self._units = units
+        self._X = X
         self._family, self._rows, _ = localise(family, X)
+        self._fills: FloatArray | None = None
+        if fills is not None:
+            self._gaps = gaps_of(family, family.arrange(X))
+            shift, scale = units if units is not None else (np.zeros(X.shape[1]), np.ones(X.shape[1]))
+            at = self._gaps.columns
+            self._fills = (fills - family.arrange(shift[None])[0, at]) / family.arrange(scale[None])[0, at]
         self._prior = prior
         self._hyper = self._family.prepare()
 
@@ -56,12 +70,12 @@ class Predictor:
         """
         labels = posterior.labels.reshape(posterior.n_draws, -1)
         concentrations = posterior.concentration.reshape(-1)
-        factors = {name: logs.reshape(-1) for name, logs in posterior.log_factors.items()}
+        factors = posterior.flat_log_factors()
         picked = posterior.spaced(at_most)
         total = np.full(len(X_new), -np.inf)
         for draw in picked:
             predictor = self.tuned({name: float(logs[draw]) for name, logs in factors.items()}) if factors else self
-            scores = predictor.log_weighted(X_new, labels[draw], float(concentrations[draw]))
+            scores = predictor.log_weighted(X_new, labels[draw], float(concentrations[draw]), int(draw))
             total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
         return total - np.log(len(picked))
 
@@ -74,12 +88,59 @@ class Predictor:
         require_squares(local, X_new)
         return self._family.widen(self._family.arrange(local))
 
-    def log_weighted(self, X_new: FloatArray, labels: NDArray[Any], concentration: float) -> FloatArray:
+    def clusters(self, labels: NDArray[Any], draw: int | None = None) -> Cluster:
+        """The clusters of ``labels`` and, last, an empty one.
+
+        Missing cells that an engine drew are those of the given draw; without one, the statistics are means over
+        some of the draws.
+        """
+        labels = np.ascontiguousarray(labels, dtype=np.int64)
+        clusters = self._family.allocate(int(labels.max()) + 2)
+        if self._fills is None or self._fills.shape[1] == 0:
+            _fill(self._hyper, *clusters, self._rows, labels)
+            return clusters
+        some = np.unique(np.linspace(0, len(self._fills) - 1, AVERAGED).astype(np.int64)) if draw is None else [draw]
+        total = np.zeros_like(clusters.statistics)
+        for number in some:
+            clusters.statistics[:] = 0.0
+            _fill(self._hyper, *clusters, self.completed(int(number)), labels)
+            total += clusters.statistics
+        clusters.statistics[:] = total / len(some)
+        refresh_all(self._hyper, *clusters)
+        return clusters
+
+    def completed(self, draw: int) -> FloatArray:
+        """The rows as kernels take them, with the missing cells of one draw."""
+        if self._fills is None:
+            return self._rows
+        rows = self._rows.copy()
+        rows[self._gaps.rows, self._gaps.places] = self._fills[draw]
+        return rows
+
+    def draw_missing(self, labels: NDArray[Any], draw: int, rng: np.random.Generator) -> FloatArray:
+        """The rows in the user's units with every missing cell drawn, given the clusters of one draw."""
+        clusters = self.clusters(labels, draw)
+        parameters = np.zeros((len(clusters.statistics), self._family.layout().parameters))
+        drawn = np.array(self._family.arrange(self._X))
+        incomplete = np.isnan(drawn).any(axis=1)
+        for k in np.unique(np.asarray(labels)[incomplete]):
+            verbs.draw_parameters(self._hyper, clusters.statistics, clusters.cache, k, rng, parameters)
+            members = np.flatnonzero(incomplete & (labels == k))
+            drawn[members] = self._family.draw_rows(parameters[k], len(members), rng)
+        if self._fills is not None:
+            drawn[self._gaps.rows, self._gaps.columns] = self._fills[draw]
+        rows = self._family.restore(drawn)
+        if self._units is not None:
+            rows = rows * self._units[1] + self._units[0]
+        return np.where(np.isnan(self._X), rows, self._X)
+
+    def log_weighted(
+        self, X_new: FloatArray, labels: NDArray[Any], concentration: float, draw: int | None = None
+    ) -> FloatArray:
         """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
         labels = np.ascontiguousarray(labels, dtype=np.int64)
         n_clusters = int(labels.max()) + 1
-        clusters = self._family.allocate(n_clusters + 1)
-        _fill(self._hyper, *clusters, self._rows, labels)
+        clusters = self.clusters(labels, draw)
         out = np.empty((len(X_new), n_clusters + 1))
         score(self._hyper, *clusters, self.local(X_new), out)
         volumes = 0.0 if self._units is None else log_volumes(X_new, self._units[1])[:, None]
@@ -96,14 +157,12 @@ class Predictor:
 
     def sample_cluster(self, labels: NDArray[Any], k: int, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` rows from cluster ``k``, each with parameters of its own; k = number of clusters is a new one."""
-        members = self._rows[np.asarray(labels) == k]
-        cluster = self._family.allocate(1)
-        _fill(self._hyper, *cluster, members, np.zeros(len(members), dtype=np.int64))
-        parameters = np.zeros((1, self._family.layout().parameters))
+        clusters = self.clusters(labels)
+        parameters = np.zeros((len(clusters.statistics), self._family.layout().parameters))
         drawn = []
         for _ in range(n):
-            verbs.draw_parameters(self._hyper, cluster.statistics, cluster.cache, 0, rng, parameters)
-            drawn.append(self._family.draw_rows(parameters[0], 1, rng)[0])
+            verbs.draw_parameters(self._hyper, clusters.statistics, clusters.cache, k, rng, parameters)
+            drawn.append(self._family.draw_rows(parameters[k], 1, rng)[0])
         rows = self._family.restore(np.array(drawn))
         return rows if self._units is None else rows * self._units[1] + self._units[0]
 
@@ -143,7 +202,7 @@ class ByPartition:
         return self._predictor(self.data.family).log_density(X_new, self.posterior, self.at_most)
 
     def _predictor(self, family: Family) -> Predictor:
-        return Predictor(self.data.rows, family, self.data.prior)
+        return Predictor(self.data.rows, family, self.data.prior, self.posterior.flat_fills())
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """``n`` rows, sorted by cluster, and their clusters; -1 is a new one."""
