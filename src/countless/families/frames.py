@@ -26,7 +26,7 @@ LARGEST_COUNT = 100
 # Whole numbers from 1 or more with at most so many different values are codes of categories (classes, grades).
 MOST_CODES = 10
 # A Gaussian block has (d^2 + 3 d) / 2 parameters a cluster; it takes so many rows for each of them.
-ROWS_PER_PARAMETER = 15
+ROWS_PER_PARAMETER = 8
 # A column with a larger share of missing cells says too little about its correlations.
 MOST_MISSING = 0.25
 
