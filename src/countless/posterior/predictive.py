@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ from ..families.base import Cluster, log_volumes, refresh_all, require_squares
 from ..inference.state import gaps_of
 from ..priors import Prior
 from .data import Data
-from .draws import Posterior
+
+if TYPE_CHECKING:
+    from .draws import Posterior
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
