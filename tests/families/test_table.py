@@ -108,7 +108,7 @@ def test_natural_parameters_give_the_likelihood_of_what_is_there(separate, rng):
     natural = np.zeros(local.layout().statistics)
     verbs.natural(hyper, parameters, 0, natural)
     part = next(one for one in local._parts() if one.n_columns)
-    starts = part.piece.prepare().parameters
+    starts = part.piece.prepare().starts[2]
     for row in kernel_rows[:4]:
         shown = 0.0
         for j, column in enumerate(part.piece.columns):

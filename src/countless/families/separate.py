@@ -23,12 +23,16 @@ IntArray = NDArray[np.int64]
 
 @never_inlined
 class Separate(NamedTuple):
-    """Hyperparameters of all columns, and where each column begins in the arrays of a cluster."""
+    """Hyperparameters of all columns, and where each begins in the statistics, cache and parameters of a cluster.
+
+    One array for all three: every array in here is passed along with every call, and compiled into it.
+    """
 
     inner: Any
-    statistics: IntArray
-    cache: IntArray
-    parameters: IntArray
+    starts: IntArray
+
+
+STATISTICS, CACHE, PARAMETERS = 0, 1, 2
 
 
 class SeparatePart:
@@ -58,14 +62,12 @@ class SeparatePart:
     def prepare(self) -> Separate:
         """Hyperparameters as kernels receive them."""
 
-        def starts(name: str, first: int) -> IntArray:
-            return np.cumsum([first, *(getattr(width, name) for width in self._layouts)]).astype(np.int64)
-
-        return Separate(self.family.prepare(), starts("statistics", 1), starts("cache", 0), starts("parameters", 0))
+        widths = np.array([[1, 0, 0], *(width[:3] for width in self._layouts)], dtype=np.int64)
+        return Separate(self.family.prepare(), np.ascontiguousarray(np.cumsum(widths, axis=0).T))
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` rows with these parameters."""
-        first = self.prepare().parameters
+        first = self.prepare().starts[PARAMETERS]
         drawn = [
             column.draw_rows(parameters[first[j] : first[j + 1]], n, rng)[:, 0] for j, column in enumerate(self.columns)
         ]
@@ -73,7 +75,7 @@ class SeparatePart:
 
     def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> list[dict[str, FloatArray]]:
         """Parameters of clusters by name, for each column."""
-        first = self.prepare().parameters
+        first = self.prepare().starts[PARAMETERS]
         return [
             column.describe(parameters[:, first[j] : first[j + 1]], shift[j : j + 1], scale[j : j + 1])
             for j, column in enumerate(self.columns)
@@ -94,29 +96,33 @@ def _cell(row, j):
 
 
 @kernel
-def _slice(array, first, j):
-    return array[:, first[j] : first[j + 1]]
+def _slice(array, starts, which, j):
+    return array[:, starts[which, j] : starts[which, j + 1]]
+
+
+@kernel
+def _span(vector, starts, j):
+    return vector[starts[STATISTICS, j] : starts[STATISTICS, j + 1]]
 
 
 @implements(verbs.row_statistics, Separate)
 def _row_statistics(family, row, out):
     out[0] = 1.0
-    first = family.statistics
     for j in range(row.size):
         if math.isnan(row[j]):
-            for s in range(first[j], first[j + 1]):
+            for s in range(family.starts[STATISTICS, j], family.starts[STATISTICS, j + 1]):
                 out[s] = 0.0
         else:
-            verbs.row_statistics(verbs.column(family.inner, j), _cell(row, j), out[first[j] : first[j + 1]])
+            verbs.row_statistics(verbs.column(family.inner, j), _cell(row, j), _span(out, family.starts, j))
 
 
 @implements(verbs.refresh, Separate)
 def _refresh(family, statistics, cache, k, work):
-    for j in range(family.cache.size - 1):
+    for j in range(family.starts.shape[1] - 1):
         verbs.refresh(
             verbs.column(family.inner, j),
-            _slice(statistics, family.statistics, j),
-            _slice(cache, family.cache, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
             k,
             work,
         )
@@ -129,8 +135,8 @@ def _add(family, statistics, cache, k, row, work):
         if not math.isnan(row[j]):
             verbs.add(
                 verbs.column(family.inner, j),
-                _slice(statistics, family.statistics, j),
-                _slice(cache, family.cache, j),
+                _slice(statistics, family.starts, STATISTICS, j),
+                _slice(cache, family.starts, CACHE, j),
                 k,
                 _cell(row, j),
                 work,
@@ -144,8 +150,8 @@ def _remove(family, statistics, cache, k, row, work):
         if not math.isnan(row[j]):
             verbs.remove(
                 verbs.column(family.inner, j),
-                _slice(statistics, family.statistics, j),
-                _slice(cache, family.cache, j),
+                _slice(statistics, family.starts, STATISTICS, j),
+                _slice(cache, family.starts, CACHE, j),
                 k,
                 _cell(row, j),
                 work,
@@ -159,8 +165,8 @@ def _log_predictive(family, statistics, cache, k, row, work):
         if not math.isnan(row[j]):
             value += verbs.log_predictive(
                 verbs.column(family.inner, j),
-                _slice(statistics, family.statistics, j),
-                _slice(cache, family.cache, j),
+                _slice(statistics, family.starts, STATISTICS, j),
+                _slice(cache, family.starts, CACHE, j),
                 k,
                 _cell(row, j),
                 work,
@@ -175,8 +181,8 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
         if not math.isnan(row[j]):
             value += verbs.log_predictive_without(
                 verbs.column(family.inner, j),
-                _slice(statistics, family.statistics, j),
-                _slice(cache, family.cache, j),
+                _slice(statistics, family.starts, STATISTICS, j),
+                _slice(cache, family.starts, CACHE, j),
                 k,
                 _cell(row, j),
                 work,
@@ -190,8 +196,8 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
     for j in range(row.size):
         if not math.isnan(row[j]):
             hyper = verbs.column(family.inner, j)
-            mine = _slice(statistics, family.statistics, j)
-            derived = _slice(cache, family.cache, j)
+            mine = _slice(statistics, family.starts, STATISTICS, j)
+            derived = _slice(cache, family.starts, CACHE, j)
             cell = _cell(row, j)
             for k in range(n_slots):
                 if scores[k] > -math.inf:
@@ -201,23 +207,26 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
 @implements(verbs.log_marginal, Separate)
 def _log_marginal(family, statistics, cache, k):
     value = 0.0
-    for j in range(family.cache.size - 1):
+    for j in range(family.starts.shape[1] - 1):
         value += verbs.log_marginal(
-            verbs.column(family.inner, j), _slice(statistics, family.statistics, j), _slice(cache, family.cache, j), k
+            verbs.column(family.inner, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
+            k,
         )
     return value
 
 
 @implements(verbs.draw_parameters, Separate)
 def _draw_parameters(family, statistics, cache, k, rng, parameters):
-    for j in range(family.cache.size - 1):
+    for j in range(family.starts.shape[1] - 1):
         verbs.draw_parameters(
             verbs.column(family.inner, j),
-            _slice(statistics, family.statistics, j),
-            _slice(cache, family.cache, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
             k,
             rng,
-            _slice(parameters, family.parameters, j),
+            _slice(parameters, family.starts, PARAMETERS, j),
         )
 
 
@@ -225,41 +234,39 @@ def _draw_parameters(family, statistics, cache, k, rng, parameters):
 def _natural(family, parameters, k, out):
     """The constant of a column goes with the count of its cells, not with that of all rows."""
     out[0] = 0.0
-    first = family.statistics
-    for j in range(family.cache.size - 1):
+    for j in range(family.starts.shape[1] - 1):
         verbs.natural(
             verbs.column(family.inner, j),
-            _slice(parameters, family.parameters, j),
+            _slice(parameters, family.starts, PARAMETERS, j),
             k,
-            out[first[j] : first[j + 1]],
+            _span(out, family.starts, j),
         )
 
 
 @implements(verbs.expected_natural, Separate)
 def _expected_natural(family, statistics, cache, k, out):
     out[0] = 0.0
-    first = family.statistics
-    for j in range(family.cache.size - 1):
+    for j in range(family.starts.shape[1] - 1):
         verbs.expected_natural(
             verbs.column(family.inner, j),
-            _slice(statistics, first, j),
-            _slice(cache, family.cache, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
             k,
-            out[first[j] : first[j + 1]],
+            _span(out, family.starts, j),
         )
 
 
 @implements(verbs.estimate, Separate)
 def _estimate(family, statistics, cache, k, prior_weight, parameters):
     held = False
-    for j in range(family.cache.size - 1):
+    for j in range(family.starts.shape[1] - 1):
         held |= verbs.estimate(
             verbs.column(family.inner, j),
-            _slice(statistics, family.statistics, j),
-            _slice(cache, family.cache, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
             k,
             prior_weight,
-            _slice(parameters, family.parameters, j),
+            _slice(parameters, family.starts, PARAMETERS, j),
         )
     return held
 
@@ -267,15 +274,15 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
 @implements(verbs.log_prior, Separate)
 def _log_prior(family, parameters, k):
     value = 0.0
-    for j in range(family.cache.size - 1):
-        value += verbs.log_prior(verbs.column(family.inner, j), _slice(parameters, family.parameters, j), k)
+    for j in range(family.starts.shape[1] - 1):
+        value += verbs.log_prior(verbs.column(family.inner, j), _slice(parameters, family.starts, PARAMETERS, j), k)
     return value
 
 
 @kernel
-def _share(means, first, j):
+def _share(means, starts, j):
     """Mean statistics of column ``j`` over the rows that show it."""
-    mine = means[first[j] : first[j + 1]].copy()
+    mine = _span(means, starts, j).copy()
     shown = mine[0]
     if shown > 0.0:
         for s in range(mine.size):
@@ -286,23 +293,24 @@ def _share(means, first, j):
 @implements(verbs.divergence, Separate)
 def _divergence(family, row, centre):
     """The columns that both the row and the cluster show."""
-    first = family.statistics
     value = 0.0
     for j in range(row.size):
-        if not math.isnan(row[j]) and centre[first[j]] > 0.0:
-            value += verbs.divergence(verbs.column(family.inner, j), _cell(row, j), _share(centre, first, j))
+        if not math.isnan(row[j]) and centre[family.starts[STATISTICS, j]] > 0.0:
+            value += verbs.divergence(verbs.column(family.inner, j), _cell(row, j), _share(centre, family.starts, j))
     return value
 
 
 @implements(verbs.mean_divergence, Separate)
 def _mean_divergence(family, mean_row, mean, centre):
     """Each column counts as often as the rows of the cluster show it."""
-    first = family.statistics
     value = 0.0
     for j in range(mean_row.size):
-        shown = mean[first[j]]
-        if shown > 0.0 and centre[first[j]] > 0.0:
+        shown = mean[family.starts[STATISTICS, j]]
+        if shown > 0.0 and centre[family.starts[STATISTICS, j]] > 0.0:
             value += shown * verbs.mean_divergence(
-                verbs.column(family.inner, j), _cell(mean_row, j), _share(mean, first, j), _share(centre, first, j)
+                verbs.column(family.inner, j),
+                _cell(mean_row, j),
+                _share(mean, family.starts, j),
+                _share(centre, family.starts, j),
             )
     return value
