@@ -105,7 +105,7 @@ def test_what_cannot_be_written_down_is_said_before_anything_is(tmp_path):
             return None
 
     engine = CollapsedGibbs(chains=1, draws=2, warmup=1, extra_moves=(Own(),))
-    with pytest.raises(ValueError, match="inference: .*Own object.* cannot be written down"):
+    with pytest.raises(ValueError, match=r"inference: .*Own object.* cannot be written down"):
         _fresh(engine).fit(X, checkpoint=tmp_path / "run")
     assert not (tmp_path / "run" / "run.json").exists()
     model = _fresh(engine).fit(X)
@@ -239,19 +239,19 @@ def test_a_frame_keeps_its_names(tmp_path):
 
 @pytest.mark.parametrize("value", [-1, "often", True, np.inf, np.nan])
 def test_a_wrong_interval_is_one_sentence(value, tmp_path):
-    with pytest.raises(ValueError, match="^checkpoint_every must be a number of seconds of at least 0, got "):
+    with pytest.raises(ValueError, match=r"^checkpoint_every must be a number of seconds of at least 0, got "):
         _fresh().fit(X, checkpoint=tmp_path / "run", checkpoint_every=value)
     assert not (tmp_path / "run").exists()
 
 
 def test_folders_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("here first")
-    with pytest.raises(ValueError, match="^checkpoint: cannot write into .*file is not a folder"):
+    with pytest.raises(ValueError, match=r"^checkpoint: cannot write into .*file is not a folder"):
         _fresh().fit(X, checkpoint=tmp_path / "file" / "run")
     model = _fresh(MAP()).fit(X)
-    with pytest.raises(ValueError, match="^path: .* is a folder; give the name of a file"):
+    with pytest.raises(ValueError, match=r"^path: .* is a folder; give the name of a file"):
         model.save(tmp_path)
-    with pytest.raises(ValueError, match="^path: cannot write into .*file is not a folder"):
+    with pytest.raises(ValueError, match=r"^path: cannot write into .*file is not a folder"):
         model.save(tmp_path / "file" / "model")
 
 
@@ -333,9 +333,9 @@ def test_a_warm_start_goes_on(kind):
 
 def test_a_warm_start_of_something_else_is_refused():
     model = _fresh(warm_start=True).fit(X)
-    with pytest.raises(ValueError, match="^warm_start: the last fit had another table; set warm_start=False"):
+    with pytest.raises(ValueError, match=r"^warm_start: the last fit had another table; set warm_start=False"):
         model.fit(X + 1.0)
-    with pytest.raises(ValueError, match="^warm_start: the last fit had another prior"):
+    with pytest.raises(ValueError, match=r"^warm_start: the last fit had another prior"):
         model.set_params(prior=CRP(3.0)).fit(X)
     fitted = _fresh(MAP(), warm_start=True).fit(X)
     assert fitted.fit(X + 1.0).n_clusters_ == fitted.n_clusters_
@@ -379,16 +379,16 @@ def test_an_interrupt_in_the_warm_up_says_how_to_go_on(tmp_path, monkeypatch):
     engine = CollapsedGibbs(chains=2, draws=5, warmup=500)
     with monkeypatch.context() as patched:
         _interrupt_at(patched, 100)
-        with pytest.raises(KeyboardInterrupt, match="before the first draw was kept; countless.io.resume"):
+        with pytest.raises(KeyboardInterrupt, match=r"before the first draw was kept; countless\.io.resume"):
             _fresh(engine).fit(X, checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="holds no draws yet; continue it with countless.io.resume"):
+    with pytest.raises(ValueError, match=r"holds no draws yet; continue it with countless\.io.resume"):
         cl.load(tmp_path)
     same_posteriors(_fresh(engine).fit(X).posterior_, cl.io.resume(tmp_path).posterior_)
 
 
 def test_only_chains_can_be_made_longer(tmp_path):
     _fresh(MAP()).fit(X, checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="^draws: .* is a run of MAP, which has no chains to make longer"):
+    with pytest.raises(ValueError, match=r"^draws: .* is a run of MAP, which has no chains to make longer"):
         cl.io.resume(tmp_path, draws=10)
     with pytest.raises(ValueError, match="there is no such folder"):
         cl.io.resume(tmp_path / "none")

@@ -78,6 +78,11 @@ def plain(value: Any, what: str = "setting") -> Any:
     )
 
 
+def plain_dict(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for a dictionary of settings, each of which is named where it cannot be written down."""
+    return {TAG: "dict", "items": [[name, plain(value, name)] for name, value in values.items()]}
+
+
 def revive(value: Any, depth: int = 0) -> Any:
     """What ``plain`` wrote down; ValueError where it is something else."""
     if depth > DEEPEST:
