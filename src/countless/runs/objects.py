@@ -20,7 +20,7 @@ from ..families.columns import Column
 from ..families.table import Block
 from ..inference import ENGINES
 from ..inference.hyperparameters import HyperparameterUpdate
-from ..priors.names import _REGISTRY as PRIORS
+from ..priors import names as prior_names
 from ..tuning import TUNINGS
 
 TAG = "is"
@@ -33,7 +33,7 @@ def classes() -> dict[str, Any]:
     known: dict[str, Any] = {"column": Column, "move:hyperparameters": HyperparameterUpdate}
     registers: dict[str, Mapping[str, type]] = {
         "family": FAMILIES,
-        "prior": PRIORS,
+        "prior": prior_names._REGISTRY,
         "inference": ENGINES,
         "tuning": TUNINGS,
     }
