@@ -141,7 +141,7 @@ def fit(
 
     check_folder(out, "--out")
     chosen = [name.strip() for name in columns.split(",")] if columns is not None else None
-    table = read_table(file, chosen, ignore or [])
+    table = read_table(file, chosen, ignore or [], numbers_only=True)
     model = _model(table, family, prior, inference, concentration, seed, chains=chains, draws=draws, warmup=warmup)
     model, seconds = _fit(model, table)
     sure = plots.label_probability(model, table)

@@ -6,7 +6,6 @@ import contextlib
 import math
 import numbers
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +22,8 @@ from ..posterior.data import Data
 from ..runs import Description, RunFolder, SavedModel, write_model
 from ..tuning import TUNINGS, resolve_tuning
 
-# Fitted attributes that follow from the draws.
-FOUND = ("posterior_", "labels_", "n_clusters_", "concentration_", "family_")
-FITTED = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]_")
+# Fitted attributes that are there before the first draw; all others follow from the draws.
+KNOWN_BEFORE = ("n_features_in_", "feature_names_in_", "columns_", "prior_", "inference_")
 
 
 @dataclass
@@ -119,7 +117,7 @@ def interval(every: Any) -> float:
 
 def fitted(model: Any) -> dict[str, Any]:
     """What the estimator knows about its table before the run."""
-    return {name: value for name, value in vars(model).items() if FITTED.fullmatch(name) and name not in FOUND}
+    return {name: vars(model)[name] for name in KNOWN_BEFORE if name in vars(model)}
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> Path:
@@ -145,7 +143,7 @@ def unfitted(cls: Any, description: Description) -> Any:
         raise ValueError(f"it is no {cls.__name__} of this version of countless")
     model = cls(**params)
     for name, value in description.fitted.items():
-        if not FITTED.fullmatch(name) or name in FOUND or hasattr(cls, name):
+        if name not in KNOWN_BEFORE:
             raise ValueError(f"{name!r} is no attribute of a fitted {cls.__name__}")
         setattr(model, name, value)
     return model

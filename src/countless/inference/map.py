@@ -109,7 +109,7 @@ class MAP(Inference):
             to_mode(state, problem)
         objective = [state.log_joint(problem)]
         self._improve(rng, state, problem, objective)
-        monitor.advance(f"{state.n_clusters} clusters")
+        monitor.advance(f"{state.n_clusters} clusters, log joint {objective[-1]:,.1f}")
         for _ in range(self._effort(problem.n_rows)[1]):
             if monitor.stopping.is_set() or problem.n_rows < 3:
                 break
@@ -120,7 +120,7 @@ class MAP(Inference):
             if steps[-1] > objective[-1]:
                 state = trial
                 objective.append(steps[-1])
-            monitor.advance(f"{state.n_clusters} clusters")
+            monitor.advance(f"{state.n_clusters} clusters, log joint {objective[-1]:,.1f}")
         return state, objective
 
     def _improve(self, rng: np.random.Generator, state: State, problem: Problem, objective: list[float]) -> None:

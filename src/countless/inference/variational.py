@@ -132,7 +132,8 @@ class Variational(Inference):
         with Passes(problem, self.n_threads) as passes:
             start = fit_seeds(passes, law, n_seeds, rng, 10.0 * ROUGH, self.max_passes)
             ascent = self._finish(passes, self._improve(passes, start.field, rng, monitor))
-        monitor.advance(f"{ascent.field.n_components} components")
+        bound = ascent.bound + problem.log_jacobian
+        monitor.advance(f"{ascent.field.n_components} components, bound {bound:,.1f}")
         return ascent
 
     def _improve(self, passes: Passes, field: MeanField, rng: np.random.Generator, monitor: Monitor) -> Ascent:

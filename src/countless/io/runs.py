@@ -50,6 +50,8 @@ def load(path: str | os.PathLike[str]) -> DPMixture:
     True
     """
     path = Path(path)
+    if path.name == "run.json":
+        path = path.parent
     if path.is_dir():
         run = RunFolder.open(path)
         found = run.result()

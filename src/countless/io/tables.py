@@ -1,10 +1,12 @@
-"""Tables in: a CSV or TSV file of numbers with a header, and one sentence for whatever is wrong with it."""
+"""Tables in: CSV, TSV, Parquet and Feather files, and one sentence for whatever is wrong with them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
+import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,37 +14,58 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arrow import is_arrow, read_arrow
+
 if TYPE_CHECKING:
     import pandas as pd
 
 SEPARATORS = {".tsv": "\t", ".tab": "\t"}
+# What people write into a cell that they know nothing about; in lower case, compared without spaces around.
+MISSING = ("", "na", "n/a", "n.a.", "nan", "null", "?", "-", "--", ".", "#n/a", "#na", "<na>")
+# A column of numbers may hold so large a share of other words, of so few kinds: they are markers that nobody told of.
+MOST_WORDS, MOST_KINDS_OF_WORDS = 0.05, 3
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?)?Z?")
+TRUTHS = {"true": True, "false": False}
 
 
 def read_table(
-    path: str | os.PathLike[str], columns: Sequence[str] | None = None, ignore: Iterable[str] = ()
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    ignore: Iterable[str] = (),
+    numbers_only: bool = False,
+    missing: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """Read a table of numbers from a CSV or TSV file.
+    """Read a table from a CSV, TSV, Parquet or Feather file.
 
     Parameters
     ----------
     path : path
-        UTF-8 text with column names in the first line. ``.tsv`` and ``.tab`` are separated by tabs; elsewhere
-        the comma, semicolon or tab that is most frequent in the first line is taken.
+        Text in UTF-8 with column names in the first line, where ``.tsv`` and ``.tab`` are separated by tabs and
+        others by the comma, semicolon or tab that is most frequent in the first line; or a Parquet or Feather file
+        (with ``pip install countless[parquet]``), known by its first bytes.
     columns : sequence of str, optional
         Columns to keep, in this order. Default: all.
     ignore : iterable of str
         Columns to leave out: names, identifiers, known classes.
+    numbers_only : bool
+        Whether text and missing cells are an error; the columns are then all float64.
+    missing : iterable of str
+        Further words that mark missing cells. Empty cells, ``NA``, ``N/A``, ``NaN``, ``null``, ``?``, ``-`` and the
+        like always do.
 
     Returns
     -------
     DataFrame
-        Finite numbers only.
+        Columns of whole numbers (floats where cells are missing), floats, truth values, dates (written as
+        2024-12-31) and text; missing cells are missing.
 
     Raises
     ------
     ValueError
         In one sentence: no such file, a folder, an empty file, no rows, rows of different lengths, not UTF-8,
-        column names that repeat or are missing, text, empty cells.
+        column names that repeat or are missing, infinite numbers.
 
     References
     ----------
@@ -54,29 +77,105 @@ def read_table(
     >>> from pathlib import Path
     >>> from countless.io import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "heights.csv"
-    ...     _ = path.write_text("name,height\\nAda,1.65\\nJan,1.80\\n")
-    ...     read_table(path, ignore=["name"])["height"].tolist()
-    [1.65, 1.8]
+    ...     path = Path(folder) / "people.csv"
+    ...     _ = path.write_text("name,height,children\\nAda,1.65,2\\nJan,?,0\\n")
+    ...     table = read_table(path, ignore=["name"])
+    >>> table["children"].tolist(), table["height"].isna().tolist()
+    ([2, 0], [False, True])
     """
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give the path of a CSV file")
+    if is_arrow(path):
+        table = read_arrow(path)
+        table.columns = [str(name) for name in table.columns]
+        _check_header(path, list(table.columns))
+        if len(table) == 0:
+            raise ValueError(f"{path} holds column names and no rows")
+        table = table[_select(path, list(table.columns), columns, ignore)]
+    else:
+        table = _read_csv(path, columns, ignore, missing)
+    return _numbers(path, table) if numbers_only else _check_infinite(path, table)
+
+
+# --- text files -------------------------------------------------------------------------------------------------
+
+
+def _read_csv(path: Path, columns: Sequence[str] | None, ignore: Iterable[str], missing: Iterable[str]) -> pd.DataFrame:
     import pandas as pd
 
-    path = Path(path)
     text = _read_text(path)
     separator = _separator(path, text)
     header = _check_shape(path, text, separator)
     kept = _select(path, header, columns, ignore)
+    marks = {*MISSING, *(mark.strip().lower() for mark in missing)}
+    spelt = [spelling for mark in sorted(marks) for spelling in {mark, mark.upper(), mark.title()}] + ["NaN"]
     try:
-        table = pd.read_csv(io.StringIO(text), sep=separator, index_col=False, low_memory=False)
-    except pd.errors.ParserError as error:
+        table = pd.read_csv(
+            io.StringIO(text),
+            sep=separator,
+            index_col=False,
+            low_memory=False,
+            header=0,
+            names=header,
+            usecols=kept,
+            na_values=spelt,
+            keep_default_na=False,
+            skipinitialspace=True,
+        )
+    except (pd.errors.ParserError, OverflowError) as error:
         raise ValueError(f"{path} cannot be read as CSV: {error}") from None
-    table.columns = header
-    return _check_cells(path, table[kept])
+    for name in kept:
+        if table[name].dtype.kind not in "biuf":
+            table[name] = _typed(path, table[name], marks, separator)
+    return table[kept].reset_index(drop=True)
+
+
+def _typed(path: Path, column: pd.Series, marks: set[str], separator: str) -> pd.Series:
+    """A column that is not plainly numbers: spaces go, markers become missing, then it is what its cells say."""
+    import pandas as pd
+
+    cells = [None if pd.isna(cell) else str(cell).strip() for cell in column]
+    cells = [None if cell is None or cell.lower() in marks else cell for cell in cells]
+    shown = [cell for cell in cells if cell is not None]
+    if not shown:
+        return pd.Series(np.full(len(cells), np.nan), name=column.name)
+    if separator == ";" and all(map(DECIMAL_COMMA.fullmatch, shown)):
+        cells = [None if cell is None else cell.replace(",", ".") for cell in cells]
+        shown = [cell for cell in cells if cell is not None]
+    words = [cell for cell in shown if not NUMBER.fullmatch(cell)]
+    if words and len(words) <= MOST_WORDS * len(shown) and len(set(words)) <= MOST_KINDS_OF_WORDS:
+        listed = ", ".join(repr(word) for word in dict.fromkeys(words))
+        warnings.warn(
+            f"{path}: column {column.name!r} holds numbers but for {_cells(len(words))} with {listed}, which count as "
+            "missing",
+            stacklevel=5,
+        )
+        cells = [None if cell is None or not NUMBER.fullmatch(cell) else cell for cell in cells]
+        words = []
+    if not words:
+        values = np.array([np.nan if cell is None else float(cell) for cell in cells])
+        whole = len(shown) == len(cells) and all(cell.lstrip("+-").isdigit() for cell in shown)
+        return pd.Series(
+            values.astype(np.int64) if whole and np.abs(values).max() < 2**53 else values, name=column.name
+        )
+    if all(cell.lower() in TRUTHS for cell in shown):
+        truths = [None if cell is None else TRUTHS[cell.lower()] for cell in cells]
+        return pd.Series(truths, dtype=bool if len(shown) == len(cells) else "boolean", name=column.name)
+    if all(map(DATE.fullmatch, shown)):
+        dates = pd.to_datetime(pd.Series(cells, dtype=object), format="ISO8601", errors="coerce", utc=True)
+        if dates.notna().sum() == len(shown):
+            return dates.dt.tz_localize(None).rename(column.name)
+    return pd.Series(cells, dtype="str" if _has_text_type() else object, name=column.name)
+
+
+def _has_text_type() -> bool:
+    import pandas as pd
+
+    return int(pd.__version__.split(".")[0]) >= 3
 
 
 def _read_text(path: Path) -> str:
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the path of a CSV file")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
@@ -126,6 +225,9 @@ def _check_shape(path: Path, text: str, separator: str) -> list[str]:
     return header
 
 
+# --- all files --------------------------------------------------------------------------------------------------
+
+
 def _check_header(path: Path, header: list[str]) -> None:
     twice = [name for name, count in Counter(header).items() if count > 1 and name]
     if twice:
@@ -152,25 +254,38 @@ def _select(path: Path, header: list[str], columns: Sequence[str] | None, ignore
     return kept
 
 
-def _check_cells(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    text = [name for name in table.columns if table[name].dtype.kind not in "biuf"]
+def _check_infinite(path: Path, table: pd.DataFrame) -> pd.DataFrame:
+    for name in table.columns:
+        column = table[name]
+        if getattr(column.dtype, "kind", "") == "f":
+            _complain_of(path, table, name, "infinite", np.isinf(column.to_numpy(dtype=np.float64, na_value=np.nan)))
+    return table
+
+
+def _numbers(path: Path, table: pd.DataFrame) -> pd.DataFrame:
+    """The table as floats; text and holes are an error."""
+    import pandas as pd
+
+    is_number = {name: pd.api.types.is_numeric_dtype(table[name].dtype) for name in table.columns}
+    text = [name for name in table.columns if not is_number[name]]
     if text:
         raise ValueError(
             f"{path}: {_columns(text)} text (such as {_first_text(table[text[0]])!r}); "
             "encode it as numbers or leave it out with --ignore"
         )
-    values = table.to_numpy(dtype=np.float64)
-    for kind, bad in (("empty", np.isnan(values)), ("infinite", np.isinf(values))):
-        holes = bad.sum(axis=0)
-        if holes.any():
-            j = int(np.argmax(holes > 0))
-            i = int(np.argmax(bad[:, j]))
-            raise ValueError(
-                f"{path}: column {table.columns[j]!r} has {_cells(int(holes[j]), kind)} "
-                f"(first in row {i + 1}; {bad.any(axis=1).sum()} of {len(table)} rows are affected); "
-                "fill the cells, drop the rows, or leave the column out with --ignore"
-            )
-    return table.astype(np.float64).reset_index(drop=True)
+    numbers = table.apply(lambda column: column.to_numpy(dtype=np.float64, na_value=np.nan))
+    for kind, test in (("empty", np.isnan), ("infinite", np.isinf)):
+        for name in numbers.columns:
+            _complain_of(path, numbers, name, kind, test(numbers[name].to_numpy()))
+    return numbers
+
+
+def _complain_of(path: Path, table: pd.DataFrame, name: str, kind: str, bad: Any) -> None:
+    if bad.any():
+        raise ValueError(
+            f"{path}: column {name!r} has {_cells(int(bad.sum()), kind)} (first in row {int(np.argmax(bad)) + 1} of "
+            f"{len(table)}); fill the cells, drop the rows, or leave the column out with --ignore"
+        )
 
 
 def _columns(names: list[str]) -> str:

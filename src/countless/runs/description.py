@@ -21,7 +21,7 @@ from ..posterior.data import Data
 from ..priors import Prior
 from ..tuning import Tuning
 from .format import array_digest
-from .objects import plain, revive
+from .objects import plain, plain_dict, revive
 
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 
@@ -74,8 +74,8 @@ class Description:
         """Everything but the rows and their weights."""
         return {
             "estimator": self.estimator,
-            "params": plain(dict(self.params)),
-            "fitted": plain(dict(self.fitted)),
+            "params": plain_dict(self.params),
+            "fitted": plain_dict(self.fitted),
             "columns": plain(list(self.data.columns)),
             "family": plain(self.data.family, "family"),
             "prior": plain(self.data.prior, "prior"),
@@ -124,8 +124,8 @@ class Description:
         mine, theirs = self.as_json(), other.as_json()
         words = {
             "data": "table",
-            "columns": "choice of columns",
             "family": "family",
+            "columns": "choice of columns",
             "prior": "prior",
             "tuning": "tune",
         }

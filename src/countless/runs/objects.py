@@ -20,7 +20,7 @@ from ..families.columns import Column
 from ..families.table import Block
 from ..inference import ENGINES
 from ..inference.hyperparameters import HyperparameterUpdate
-from ..priors.names import _REGISTRY as PRIORS
+from ..priors import names as prior_names
 from ..tuning import TUNINGS
 
 TAG = "is"
@@ -33,7 +33,7 @@ def classes() -> dict[str, Any]:
     known: dict[str, Any] = {"column": Column, "move:hyperparameters": HyperparameterUpdate}
     registers: dict[str, Mapping[str, type]] = {
         "family": FAMILIES,
-        "prior": PRIORS,
+        "prior": prior_names._REGISTRY,
         "inference": ENGINES,
         "tuning": TUNINGS,
     }
@@ -76,6 +76,11 @@ def plain(value: Any, what: str = "setting") -> Any:
         f"{what}: {value!r} cannot be written down; a run can be saved where its parts are numbers, text, arrays and "
         "registered families, priors, engines and tunings"
     )
+
+
+def plain_dict(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for a dictionary of settings, each of which is named where it cannot be written down."""
+    return {TAG: "dict", "items": [[name, plain(value, name)] for name, value in values.items()]}
 
 
 def revive(value: Any, depth: int = 0) -> Any:
