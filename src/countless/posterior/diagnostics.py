@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-# R-hat^2 - 1 is about (number of half chains) / (effective draws): with four chains 1.1 says that a half chain is worth
-# five independent draws, 1.2 that it is worth two. The first is too few to rely on, and a matter of the length of the
-# run; at the second chains have hardly moved about at all, and a fit says so without being asked.
+# R-hat^2 - 1 is about (number of half chains) / (effective draws): 1.1 says that a half chain is worth five independent
+# draws, 1.3 that it is worth hardly more than one. The first is too few to rely on, and a matter of the length of the
+# run; at the second, beyond all that was ever recommended, a fit says so without being asked.
 LARGEST_RHAT = 1.1
-ALARMING_RHAT = 1.2
+ALARMING_RHAT = 1.3
 # Chains are too far apart where chance gives their distance less than once in a hundred times, and where it is worth
 # mentioning: one pair of rows in twenty. A fit says so without being asked at twice what chance gives.
 SMALLEST_DISTANCE = 0.05
@@ -197,7 +197,7 @@ def diagnose(posterior: Posterior, rows: int = ROWS) -> Diagnostics:
 def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
     """Warn, in one sentence, where the chains of a fit have plainly not met.
 
-    That is where two chains group rows twice as differently as chance would have it, or where an R-hat exceeds 1.2:
+    That is where two chains group rows twice as differently as chance would have it, or where an R-hat exceeds 1.3:
     less strict than ``diagnostics``, as a fit should not call for attention where its chains agree and are merely
     short. Ranks are compared first; ArviZ is loaded where these look suspicious.
 
