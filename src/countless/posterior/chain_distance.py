@@ -127,12 +127,16 @@ def _similarities(labels: NDArray[Any], rows: IntArray) -> NDArray[np.float32]:
     n_batches = max(2, min(-(-BATCHES // n_chains), n_draws // SHORTEST))
     kept = max(1, min(n_draws, MOST_DRAWS // n_chains) // n_batches)
     out = np.zeros((n_chains, n_batches, len(rows), len(rows)), dtype=np.float32)
+    # Bytes added to bytes: at most MOST_DRAWS / 4 draws are in a batch, and no sum is too large for one.
+    same = np.empty((len(rows), len(rows)), dtype=np.bool_)
+    counts = np.empty(same.shape, dtype=np.uint8)
     for chain in range(n_chains):
         for batch, draws in enumerate(np.array_split(np.arange(n_draws), n_batches)):
             picked = draws[np.linspace(0, len(draws) - 1, min(kept, len(draws))).astype(np.int64)]
-            counts = np.zeros((len(rows), len(rows)), dtype=np.uint16)
-            for draw in labels[chain, picked][:, rows]:
-                counts += draw[:, None] == draw
+            counts[:] = 0
+            for draw in np.ascontiguousarray(labels[chain][picked[:, None], rows]):
+                np.equal(draw[:, None], draw, out=same)
+                np.add(counts, same.view(np.uint8), out=counts)
             np.fill_diagonal(counts, 0)
             out[chain, batch] = counts / np.float32(len(picked))
     return out

@@ -43,7 +43,7 @@ ENOUGH = 400
 FEW = 100
 # Rows that are compared, in a report and at the end of each fit.
 ROWS = 500
-ROWS_AT_FIT = 150
+ROWS_AT_FIT = 100
 
 WORDS = {
     "n_clusters": "number of clusters",
@@ -337,6 +337,7 @@ def _disagreement(found: Diagnostics, distance: ChainDistance) -> str:
     worst = max(found.quantities, key=lambda each: each.rhat)
     rhat = f"R-hat {worst.rhat:.2f}" if np.isfinite(worst.rhat) else "each holds another value"
     draws = _longer(found)
+    settings = f"warmup={max(draws // 2, 100)}, draws={draws}" if worst.rhat > ALARMING_RHAT else f"draws={draws}"
     apart = distance.largest >= SMALLEST_DISTANCE
     if _too_far(distance) or (apart and worst.rhat > ALARMING_RHAT):
         one, other = (chain + 1 for chain in distance.furthest)
@@ -344,11 +345,10 @@ def _disagreement(found: Diagnostics, distance: ChainDistance) -> str:
         counts = f"{clusters[one - 1]:.3g} and {clusters[other - 1]:.3g} clusters on average"
         return (
             f"The {found.n_chains} chains disagree on how row groups join ({distance.largest:.0%} of the pairs "
-            f"that chain {one} or {other} joins are not joined by both; {counts}); run longer, for example "
-            f"warmup={max(draws // 2, 100)}, draws={draws}."
+            f"that chain {one} or {other} joins are not joined by both; {counts}); run longer, for example {settings}."
         )
     start = "have not met yet on the" if apart else "agree on how rows are grouped, but not yet on the"
-    return f"The {found.n_chains} chains {start} {worst.words} ({rhat}); run longer, for example draws={draws}."
+    return f"The {found.n_chains} chains {start} {worst.words} ({rhat}); run longer, for example {settings}."
 
 
 def _longer(found: Diagnostics) -> int:
