@@ -26,9 +26,11 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Draws, over all chains, that similarities are computed from; batches over all chains; deals of the batches.
+# Draws, over all chains, that similarities are computed from; batches over all chains, none shorter than so many draws
+# unless there must be two; deals of their residuals.
 MOST_DRAWS = 1000
 BATCHES = 16
+SHORTEST = 10
 DEALS = 999
 # What single precision leaves of a distance of zero.
 ROUNDING = 1e-6
@@ -122,15 +124,19 @@ def _by_chance(products: FloatArray, n_chains: int, n_batches: int, rng: np.rand
 def _similarities(labels: NDArray[Any], rows: IntArray) -> NDArray[np.float32]:
     """Similarity matrices of the batches: (chain, batch, row, row), without the diagonal."""
     n_chains, n_draws, _ = labels.shape
-    n_batches = max(2, min(-(-BATCHES // n_chains), n_draws // 2))
+    n_batches = max(2, min(-(-BATCHES // n_chains), n_draws // SHORTEST))
     kept = max(1, min(n_draws, MOST_DRAWS // n_chains) // n_batches)
     out = np.zeros((n_chains, n_batches, len(rows), len(rows)), dtype=np.float32)
+    # Bytes added to bytes: at most MOST_DRAWS / 4 draws are in a batch, and no sum is too large for one.
+    same = np.empty((len(rows), len(rows)), dtype=np.bool_)
+    counts = np.empty(same.shape, dtype=np.uint8)
     for chain in range(n_chains):
         for batch, draws in enumerate(np.array_split(np.arange(n_draws), n_batches)):
             picked = draws[np.linspace(0, len(draws) - 1, min(kept, len(draws))).astype(np.int64)]
-            counts = np.zeros((len(rows), len(rows)), dtype=np.uint16)
-            for draw in labels[chain, picked][:, rows]:
-                counts += draw[:, None] == draw
+            counts[:] = 0
+            for draw in np.ascontiguousarray(labels[chain][picked[:, None], rows]):
+                np.equal(draw[:, None], draw, out=same)
+                np.add(counts, same.view(np.uint8), out=counts)
             np.fill_diagonal(counts, 0)
             out[chain, batch] = counts / np.float32(len(picked))
     return out

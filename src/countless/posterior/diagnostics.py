@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-# R-hat^2 - 1 is about (number of half chains) / (effective draws): with four chains 1.1 says that a half chain is worth
-# five independent draws, 1.2 that it is worth two. The first is too few to rely on, and a matter of the length of the
-# run; at the second chains have hardly moved about at all, and a fit says so without being asked.
+# R-hat^2 - 1 is about (number of half chains) / (effective draws): 1.1 says that a half chain is worth five independent
+# draws, 1.3 that it is worth hardly more than one. The first is too few to rely on, and a matter of the length of the
+# run; at the second, beyond all that was ever recommended, a fit says so without being asked.
 LARGEST_RHAT = 1.1
-ALARMING_RHAT = 1.2
+ALARMING_RHAT = 1.3
 # Chains are too far apart where chance gives their distance less than once in a hundred times, and where it is worth
 # mentioning: one pair of rows in twenty. A fit says so without being asked at twice what chance gives.
 SMALLEST_DISTANCE = 0.05
@@ -43,7 +43,7 @@ ENOUGH = 400
 FEW = 100
 # Rows that are compared, in a report and at the end of each fit.
 ROWS = 500
-ROWS_AT_FIT = 150
+ROWS_AT_FIT = 100
 
 WORDS = {
     "n_clusters": "number of clusters",
@@ -197,7 +197,7 @@ def diagnose(posterior: Posterior, rows: int = ROWS) -> Diagnostics:
 def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
     """Warn, in one sentence, where the chains of a fit have plainly not met.
 
-    That is where two chains group rows twice as differently as chance would have it, or where an R-hat exceeds 1.2:
+    That is where two chains group rows twice as differently as chance would have it, or where an R-hat exceeds 1.3:
     less strict than ``diagnostics``, as a fit should not call for attention where its chains agree and are merely
     short. Ranks are compared first; ArviZ is loaded where these look suspicious.
 
@@ -337,6 +337,7 @@ def _disagreement(found: Diagnostics, distance: ChainDistance) -> str:
     worst = max(found.quantities, key=lambda each: each.rhat)
     rhat = f"R-hat {worst.rhat:.2f}" if np.isfinite(worst.rhat) else "each holds another value"
     draws = _longer(found)
+    settings = f"warmup={max(draws // 2, 100)}, draws={draws}" if worst.rhat > ALARMING_RHAT else f"draws={draws}"
     apart = distance.largest >= SMALLEST_DISTANCE
     if _too_far(distance) or (apart and worst.rhat > ALARMING_RHAT):
         one, other = (chain + 1 for chain in distance.furthest)
@@ -344,11 +345,10 @@ def _disagreement(found: Diagnostics, distance: ChainDistance) -> str:
         counts = f"{clusters[one - 1]:.3g} and {clusters[other - 1]:.3g} clusters on average"
         return (
             f"The {found.n_chains} chains disagree on how row groups join ({distance.largest:.0%} of the pairs "
-            f"that chain {one} or {other} joins are not joined by both; {counts}); run longer, for example "
-            f"warmup={max(draws // 2, 100)}, draws={draws}."
+            f"that chain {one} or {other} joins are not joined by both; {counts}); run longer, for example {settings}."
         )
     start = "have not met yet on the" if apart else "agree on how rows are grouped, but not yet on the"
-    return f"The {found.n_chains} chains {start} {worst.words} ({rhat}); run longer, for example draws={draws}."
+    return f"The {found.n_chains} chains {start} {worst.words} ({rhat}); run longer, for example {settings}."
 
 
 def _longer(found: Diagnostics) -> int:

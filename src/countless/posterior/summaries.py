@@ -287,7 +287,7 @@ def _shares(name: str, level: str | None, x: FloatArray, n: FloatArray) -> Itera
 
 
 def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> Iterator[tuple[int, Trait]]:
-    """For each cluster the category that tells it apart best: one that it has, unless one that it lacks tells far more."""
+    """For each cluster the category that tells it apart best: one it has, unless one that it lacks tells far more."""
     levels = column.levels or ()
     x = np.zeros((k, len(levels)))
     np.add.at(x, (clusters, values.astype(np.int64)), 1.0)
