@@ -61,7 +61,9 @@ def _of_column(
         values = np.bincount(labels, cells - centre, minlength=n_clusters) / _or_nan(sizes)
         scale = spread if spread > 1e-14 * abs(centre) else np.inf
         between = float(np.nansum(sizes * (values / scale) ** 2) / len(cells))
-        return [Feature(j, name, False, centre, centre + values, values / scale, between)]
+        means = centre + values
+        means[np.abs(means) < 1e-12 * spread] = 0.0
+        return [Feature(j, name, False, centre, means, values / scale, between)]
     codes = cells.astype(np.int64)
     counts = np.bincount(labels * len(levels) + codes, minlength=n_clusters * len(levels))
     table = counts.reshape(n_clusters, -1).astype(np.float64)

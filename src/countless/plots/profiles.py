@@ -123,8 +123,10 @@ def _write(ax: Axes, picked: list[Feature], shown: NDArray[np.int64], depth: NDA
 def shortest(number: float) -> str:
     """A number in about three digits, at most five characters wide where it can be."""
     size = abs(number)
-    if size >= 1e9 or 0.0 < size < 1e-3:
-        return f"{number:.0e}".replace("e+0", "e").replace("e-0", "e-")
+    if size == 0.0:
+        return "0"
+    if size >= 1e9 or size < 1e-3:
+        return f"{number:.0e}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
     if size >= 1e4:
         return f"{number / 1e6:.1f}M" if size >= 999_500 else f"{number / 1e3:.0f}k"
     digits = 0 if size >= 100.0 else 1 if size >= 10.0 else 2 if size >= 0.1 else 3
