@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 import countless as cl
 from conftest import by_hand
@@ -12,7 +13,7 @@ from countless import plots
 from countless.plots.chains import MOST_STEPS, PIECES
 
 
-@pytest.mark.parametrize("quantity", ["n_clusters", "log_joint", "concentration", "largest_share"])
+@pytest.mark.parametrize("quantity", ["n_clusters", "log_joint", "concentration", "largest_share", "entropy"])
 def test_traces_are_the_draws(faithful, quantity):
     model, _ = faithful
     posterior = model.posterior_
@@ -21,11 +22,14 @@ def test_traces_are_the_draws(faithful, quantity):
         expected = [
             [pd.Series(draw).value_counts(normalize=True).max() for draw in chain] for chain in posterior.labels
         ]
+    elif quantity == "entropy":
+        shares = [[np.bincount(draw) / len(draw) for draw in chain] for chain in posterior.labels]
+        expected = [[scipy.stats.entropy(each) for each in chain] for chain in shares]
     else:
         expected = getattr(posterior, quantity)
     np.testing.assert_allclose([line.get_ydata() for line in ax.lines], expected)
     assert len({line.get_color() for line in ax.lines}) == len(ax.lines)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["chain 0", "chain 1"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["chain 1", "chain 2"]
     means = plots.cumulative_means(model, quantity)
     for line, chain in zip(means.lines[:2], np.asarray(expected), strict=True):
         np.testing.assert_allclose(line.get_ydata(), pd.Series(chain).expanding().mean())
@@ -49,6 +53,10 @@ def test_learned_hyperparameters_can_be_traced(faithful):
     model, _ = faithful
     figure = plots.chains(model)
     assert len(figure.axes) == 8
+    diagnostics = model.posterior_.diagnostics()
+    assert figure.get_suptitle().replace("\n", " ") == diagnostics.verdict
+    told = figure.axes[2].texts[0].get_text()
+    assert told.startswith(f"R-hat {diagnostics.quantities[1].rhat:.2f}, effective draws ")
     with pytest.raises(ValueError, match="quantity: 'scale' is not known; choose one of 'n_clusters', 'log_joint'"):
         plots.traces(model, "scale")
     learned = np.linspace(1.0, 2.0, 80).reshape(2, 40)

@@ -95,21 +95,28 @@ def test_drawn_densities_have_the_predictive_as_their_mean(counts_of_events, rng
     assert np.all(np.abs(drawn.mean(axis=0) - expected) < 4.5 * error + 1e-12)
 
 
-def test_counts_are_bars_with_intervals(counts_of_events):
-    model, X = counts_of_events
+def test_counts_are_bars_with_intervals(rng):
+    """One cluster of counts: a gamma mixture of Poisson laws is negative binomial, before the data and after."""
+    rows = rng.poisson(4.0, (50, 1)).astype(float)
+    family = cl.families.Poisson(shape=2.0, rate=0.5)
+    model = by_hand(rows, family, np.zeros(50, dtype=int), np.zeros((1, 3, 50), dtype=int))
     ax = plots.clusters(model)
     assert ax.get_ylabel() == "probability"
     (bars,) = (c for c in ax.containers if isinstance(c, BarContainer))
     (points,) = (c for c in ax.containers if isinstance(c, ErrorbarContainer))
     x, y = points.lines[0].get_data()
+    before = scipy.stats.nbinom(2.0, 0.5 / 1.5).pmf(x)
+    after = scipy.stats.nbinom(2.0 + rows.sum(), 50.5 / 51.5).pmf(x)
+    np.testing.assert_allclose(y, (50 * after + before) / 51, rtol=1e-9)
+    shares = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in bars if bar.get_height()}
+    seen, counts = np.unique(rows, return_counts=True)
+    assert shares == pytest.approx(dict(zip(seen.astype(int).tolist(), counts / 50, strict=True)))
+
+
+def test_many_counts_are_a_curve(counts_of_events, rng):
+    model, _ = counts_of_events
+    x, y = curve(plots.clusters(model))
     np.testing.assert_allclose(y, np.exp(model.score_samples(x[:, None])), rtol=1e-9)
-    shares = {bar.get_x() + bar.get_width() / 2: bar.get_height() for bar in bars}
-    seen, counts = np.unique(X, return_counts=True)
-    drawn = {round(at): share for at, share in shares.items() if share}
-    assert drawn == pytest.approx(dict(zip(seen.astype(int).tolist(), counts / len(X), strict=True)))
-
-
-def test_many_counts_are_a_curve(rng):
     rows = rng.poisson(900.0, (60, 1)).astype(float)
     labels = np.zeros(60, dtype=int)
     ax = plots.density(by_hand(rows, cl.families.Poisson(), labels, np.zeros((1, 2, 60), dtype=int)))

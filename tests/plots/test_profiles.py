@@ -37,8 +37,29 @@ def test_effects_of_categories_are_log_odds(mixed):
     np.testing.assert_allclose(found["owner = yes"].values, shares)
     odds = np.log((counts["yes"] + 0.5) / (counts["no"] + 0.5))
     total = counts.sum()
-    np.testing.assert_allclose(found["owner = yes"].effects, odds - np.log((total["yes"] + 0.5) / (total["no"] + 0.5)))
+    expected = (odds - np.log((total["yes"] + 0.5) / (total["no"] + 0.5))) * np.sqrt(3.0) / np.pi
+    np.testing.assert_allclose(found["owner = yes"].effects, expected)
     assert sum(name.startswith("city = ") for name in found) == 3
+
+
+def test_parts_of_a_total_are_shares_of_it(rng):
+    rows = np.concatenate([rng.multinomial(30, [0.7, 0.2, 0.1], 20), rng.multinomial(90, [0.1, 0.2, 0.7], 10)])
+    labels = np.repeat([0, 1], [20, 10])
+    model = by_hand(rows.astype(float), cl.families.Multinomial(), labels, labels[None, None].repeat(2, axis=1))
+    first = features(fitted(model))[0]
+    sums = pd.DataFrame(rows).groupby(labels).sum()
+    np.testing.assert_allclose(first.values, sums[0] / sums.sum(axis=1))
+    assert first.overall == pytest.approx(rows[:, 0].sum() / rows.sum())
+    assert first.is_share
+
+
+def test_zeros_and_ones_are_shares(rng):
+    rows = rng.integers(0, 2, (40, 2)).astype(float)
+    labels = np.repeat([0, 1], 20)
+    model = by_hand(rows, cl.families.Bernoulli(), labels, labels[None, None].repeat(2, axis=1))
+    for j, feature in enumerate(features(fitted(model))):
+        assert feature.is_share
+        np.testing.assert_allclose(feature.values, [rows[:20, j].mean(), rows[20:, j].mean()])
 
 
 def test_the_heat_map_holds_the_effects_and_the_values(mixed):
