@@ -1,8 +1,8 @@
 """What tells clusters apart: per column or category, how far each cluster lies from all rows.
 
 Numbers: the difference of means in standard deviations of the column. Categories, zeros and ones, and shares of a
-total: the log odds ratio of the cluster against all rows, half a row added to each count (Haldane 1956), times sqrt(3) / pi,
-which makes it a difference in standard deviations too (Chinn 2000), as in ``posterior.summaries``.
+total: the log odds ratio of the cluster against all rows, half a row added to each count (Haldane 1956), times
+sqrt(3) / pi, which makes it a difference in standard deviations too (Chinn 2000), as in ``posterior.summaries``.
 """
 
 from __future__ import annotations
