@@ -78,7 +78,7 @@ PICTURES: dict[str, tuple[str, Callable]] = {
     "iris": ("iris", plots.summary),
     "iris-profiles": ("iris", plots.profiles),
     "old-faithful": ("old-faithful", plots.summary),
-    "old-faithful-chains": ("old-faithful", plots.chains),
+    "old-faithful-traces": ("old-faithful", plots.traces),
     "old-faithful-wavering": ("old-faithful", plots.wavering),
     "galaxies": ("galaxies", plots.summary),
     "galaxies-density": ("galaxies", plots.density),
