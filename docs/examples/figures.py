@@ -26,7 +26,7 @@ def library_visitors(n: int = 600, missing: float = 0.12, seed: int = 0) -> pd.D
     rng = np.random.default_rng(seed)
     kind = rng.choice(4, size=n, p=[0.35, 0.3, 0.2, 0.15])
     age = np.array([21.0, 38.0, 70.0, 11.0])[kind] + rng.normal(0.0, np.array([2.5, 6.0, 6.0, 2.0])[kind])
-    distance = np.exp(np.array([0.3, 1.6, 0.6, 0.0])[kind] + 0.4 * rng.normal(size=n))
+    distance = np.array([1.6, 5.5, 2.4, 1.1])[kind] + rng.normal(0.0, np.array([0.5, 1.3, 0.7, 0.3])[kind])
     loans = rng.poisson(np.array([2.0, 5.0, 9.0, 14.0])[kind])
     ways = [[0.2, 0.7, 0.1, 0.0], [0.1, 0.2, 0.2, 0.5], [0.5, 0.05, 0.4, 0.05], [0.6, 0.3, 0.1, 0.0]]
     way = [rng.choice(["on foot", "bicycle", "bus", "car"], p=ways[k]) for k in kind]
@@ -35,7 +35,7 @@ def library_visitors(n: int = 600, missing: float = 0.12, seed: int = 0) -> pd.D
     table = pd.DataFrame(
         {
             "age": age.round(),
-            "distance in km": distance.round(1),
+            "distance in km": np.abs(distance).round(1),
             "loans": loans,
             "comes by": way,
             "favourite shelf": shelf,

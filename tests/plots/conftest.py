@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,53 +11,61 @@ import pytest
 
 import countless as cl
 from countless._validate import by_first_appearance
+from countless._warnings import ConvergenceWarning
 from countless.posterior import Posterior
 from countless.posterior.data import Data
 
 SHORT = cl.inference.CollapsedGibbs(chains=2, draws=40, warmup=40)
 
 
+def fit(X, family="gaussian", inference=SHORT, **settings):
+    """A fit that need not have converged: figures are about its draws, whatever they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return cl.DPMixture(family, inference=inference, random_state=0, **settings).fit(X), X
+
+
 @pytest.fixture(scope="session")
 def faithful():
     X = cl.datasets.load_faithful()
-    return cl.DPMixture(inference=SHORT, random_state=0).fit(X), X
+    return fit(X)
 
 
 @pytest.fixture(scope="session")
 def galaxies():
     X = cl.datasets.load_galaxies()
-    return cl.DPMixture(inference=SHORT, random_state=0).fit(X), X
+    return fit(X)
 
 
 @pytest.fixture(scope="session")
 def five_columns():
     X = cl.datasets.make_gaussian_mixture(150, n_columns=5, n_clusters=4, random_state=1).X
-    return cl.DPMixture(inference=SHORT, random_state=0).fit(X), X
+    return fit(X)
 
 
 @pytest.fixture(scope="session")
 def counts_of_events():
     sample = cl.datasets.make_mixture(120, cl.families.Poisson(2.0, 0.1), cl.priors.CRP(1.0), random_state=3)
-    return cl.DPMixture("poisson", inference=SHORT, random_state=0).fit(sample.X), sample.X
+    return fit(sample.X, "poisson")
 
 
 @pytest.fixture(scope="session")
 def single_partition():
     X = cl.datasets.load_faithful()
-    return cl.DPMixture(inference="map", random_state=0).fit(X), X
+    return fit(X, inference="map")
 
 
 @pytest.fixture(scope="session")
 def approximation():
     X = cl.datasets.load_faithful()
-    return cl.DPMixture(inference="variational", random_state=0).fit(X), X
+    return fit(X, inference="variational")
 
 
 @pytest.fixture(scope="session")
 def one_cluster():
     X = np.random.default_rng(5).standard_normal((60, 3))
     engine = cl.inference.CollapsedGibbs(chains=1, draws=5, warmup=0, split_merge=False, start=np.zeros(60, dtype=int))
-    return cl.DPMixture(prior=cl.priors.CRP(1e-9), inference=engine, random_state=0).fit(X), X
+    return fit(X, inference=engine, prior=cl.priors.CRP(1e-9))
 
 
 def by_hand(rows, family, labels, draws, prior=None):
@@ -117,4 +126,4 @@ def large():
     labels = np.concatenate([np.repeat(np.arange(12), 22_000 // 12 + 1)[:22_000], np.full(10, 12)])
     X = 40.0 * rng.standard_normal((13, 2))[labels] + rng.standard_normal((len(labels), 2))
     engine = cl.inference.CollapsedGibbs(chains=1, draws=2, warmup=0, split_merge=False, start=labels)
-    return cl.DPMixture(inference=engine, random_state=0).fit(X), X
+    return fit(X, inference=engine)
