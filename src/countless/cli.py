@@ -99,7 +99,7 @@ def demo(
     table = load_faithful()
     typer.echo("Old Faithful: 272 eruptions, their length and the wait for the next one (minutes).")
     model, seconds = _fit(DPMixture(random_state=seed), table)
-    figure = plots.render(plots.summary(model, table))
+    figure = plots.render(plots.summary(model))
     _show(model, table, seconds)
     typer.echo(_about_eruptions(model, table))
     _report(write_together(out, {"old-faithful.png": figure}, "--out"))
@@ -144,8 +144,8 @@ def fit(
     table = read_table(file, chosen, ignore or [], numbers_only=True)
     model = _model(table, family, prior, inference, concentration, seed, chains=chains, draws=draws, warmup=warmup)
     model, seconds = _fit(model, table)
-    sure = plots.label_probability(model, table)
-    figure = plots.render(plots.summary(model, table))
+    sure = plots.label_probability(model)
+    figure = plots.render(plots.summary(model))
     results: dict[str, str | bytes] = {
         "labels.csv": _labels_text(model, sure),
         "summary.json": _summary_text(model, table, file, seed, sure),
@@ -250,7 +250,7 @@ def _summary_text(model: DPMixture, table: pd.DataFrame, file: Path, seed: int, 
     libraries = {module.__name__: module.__version__ for module in (np, scipy, numba, sklearn)}
     counts = np.bincount(model.labels_)
     content = {
-        "found": sentence(model, table),
+        "found": sentence(model),
         "n_clusters": model.n_clusters_,
         "n_clusters_probability": {str(k): share for k, share in model.posterior_.n_clusters_pmf().items()},
         "sizes": counts.tolist(),
@@ -289,7 +289,7 @@ def _show(model: DPMixture, table: pd.DataFrame, seconds: float) -> None:
     if model.posterior_.is_sampled:
         console.print(_count_table(model))
     console.print(_cluster_table(model, table))
-    typer.echo(f"{sentence(model, table)}.")
+    typer.echo(f"{sentence(model)}.")
     typer.echo(f"{type(model.inference_).__name__}, {seconds:.1f} seconds.")
 
 
@@ -317,7 +317,7 @@ def _cluster_table(model: DPMixture, table: pd.DataFrame) -> Any:
     names = [str(name) for name in table.columns[:MOST_MEANS]]
     grid = Table("cluster", "rows", "share", "sure", *(f"mean {name}" for name in names), title_justify="left")
     grid.title = "Which clusters?"
-    sure = label_probability(model, table)
+    sure = label_probability(model)
     for k, size in enumerate(np.bincount(model.labels_)):
         mine = model.labels_ == k
         means = table.loc[mine].iloc[:, :MOST_MEANS].mean()

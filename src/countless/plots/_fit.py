@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from ..posterior import Posterior
 from ..posterior.data import Data
+from ..posterior.diagnostics import Diagnostics
+from ..posterior.quantities import label_free
 from ._style import listed
 
 FloatArray = NDArray[np.float64]
@@ -18,6 +20,9 @@ IntArray = NDArray[np.int64]
 
 # Draws that a share is taken over: its error is then at most 0.03, less than a figure shows.
 MOST_DRAWS = 300
+FEWEST_DRAWS = 30
+# Draws times rows times clusters that a figure takes the time for.
+BUDGET = 100_000_000
 
 
 class Certainty(NamedTuple):
@@ -70,11 +75,24 @@ class Fit:
         From the draws where there are any; for a single partition or an approximation, the probability of each
         cluster given the rows of all clusters.
         """
+        if self.posterior.is_sampled and hasattr(self.posterior, "certainty"):
+            return Certainty(*self.posterior.certainty(self.labels)[:3])
         if self.posterior.is_sampled:
-            return _from_draws(self.labels, self.posterior.flat_labels(MOST_DRAWS))
+            within = int(np.clip(BUDGET // (self.n_rows * self.n_clusters), FEWEST_DRAWS, MOST_DRAWS))
+            return _from_draws(self.labels, self.posterior.flat_labels(within))
         scores = self.model._mixture.log_weighted(self.data.rows)
         shares = np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
         return _best_two(self.labels, shares[:, : self.n_clusters], shares[np.arange(self.n_rows), self.labels])
+
+    @cached_property
+    def quantities(self) -> dict[str, FloatArray]:
+        """What can be said of each draw without naming clusters, (chain, draw) each."""
+        return label_free(self.posterior)
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """How the chains compare."""
+        return self.posterior.diagnostics()
 
     def column(self, column: Any, argument: str = "column") -> int:
         """Number of a column that is given by name or number."""

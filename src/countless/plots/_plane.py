@@ -37,6 +37,8 @@ def two_columns(data: Data, first: int, second: int) -> Plane:
     cells = data.rows[:, [first, second]]
     rows = np.flatnonzero(~np.isnan(cells).any(axis=1))
     columns = data.columns[first], data.columns[second]
+    if len(rows) == 0:
+        raise ValueError(f"columns: no row has a cell in both {columns[0].name!r} and {columns[1].name!r}")
     missing = len(cells) - len(rows)
     note = f"{missing:,} without one of the two cells not shown" if missing else ""
     return Plane(

@@ -23,6 +23,8 @@ LINES = ("-", "--", ":", "-.")
 INK = "#222222"
 QUIET = "#8A8A8A"
 PALE = "#D9D9D9"
+# Of notes: readable, but second to what they are notes of.
+GREY = "#5F5F5F"
 
 # More points than this hide each other.
 MOST_POINTS = 20_000
@@ -87,7 +89,7 @@ def headline(ax: Axes, text: str, *notes: str) -> None:
             xycoords="axes fraction",
             textcoords="offset points",
             fontsize=8,
-            color="#5F5F5F",
+            color=GREY,
             ha="left",
             va="bottom",
             annotation_clip=False,

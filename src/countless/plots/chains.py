@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,31 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ..posterior import Posterior
-from ._fit import fitted
-from ._style import INK, Picture, axes, colour, count, headline, layout, legend_beside, line, quiet, shown_name, spaced
+from ..posterior.diagnostics import WORDS, Quantity
+from ._fit import Fit, fitted
+from ._style import (
+    GREY,
+    INK,
+    Picture,
+    axes,
+    colour,
+    count,
+    headline,
+    layout,
+    legend_beside,
+    line,
+    quiet,
+    shown_name,
+    spaced,
+)
 
 FloatArray = NDArray[np.float64]
 
-QUANTITIES = {
-    "n_clusters": "number of clusters",
-    "log_joint": "log joint",
-    "concentration": "concentration",
-    "largest_share": "share of the largest cluster",
-}
+NAMES = {**WORDS, "concentration": "concentration"}
+# What every draw has with it; others are counted from the labels.
+AT_HAND = ("n_clusters", "log_joint", "concentration")
+# What the figure of all traces leaves out: it goes with the share of the largest cluster.
+LEFT_OUT = "entropy"
 # Longer traces are drawn as the range and mean of this many pieces.
 MOST_STEPS = 1500
 PIECES = 300
@@ -38,8 +53,9 @@ def traces(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> 
     ----------
     model : fitted DPMixture
     quantity : str
-        ``"n_clusters"``, ``"log_joint"``, ``"concentration"``, ``"largest_share"``, a hyperparameter that was learned
-        (as in ``posterior_.hyperparameters``), or ``"objective"``: the steps of an optimiser (MAP, variational).
+        ``"n_clusters"``, ``"log_joint"``, ``"concentration"``, ``"largest_share"``, ``"entropy"`` (of the shares of the
+        clusters), a hyperparameter that was learned (as in ``posterior_.hyperparameters``), or ``"objective"``: the
+        steps of an optimiser (MAP, variational).
     ax : Axes, optional
 
     Returns
@@ -62,10 +78,10 @@ def traces(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> 
     >>> len(cl.plots.traces(model, "log_joint").lines) == model.posterior_.labels.shape[0]
     True
     """
-    posterior = fitted(model).posterior
+    fit = fitted(model)
     if quantity == "objective":
-        return _objective(posterior, ax)
-    values, name = quantity_of(posterior, quantity)
+        return _objective(fit.posterior, ax)
+    values, name = _values(fit, quantity)
     ax = axes(ax, (7.6, 3.6))
     quiet(ax)
     for chain, series in enumerate(values):
@@ -107,14 +123,14 @@ def cumulative_means(model: Any, quantity: str = "n_clusters", ax: Axes | None =
     >>> cl.plots.cumulative_means(model).get_ylabel()
     'mean number of clusters'
     """
-    values, name = quantity_of(fitted(model).posterior, quantity)
+    values, name = _values(fitted(model), quantity)
     ax = axes(ax, (7.6, 3.6))
     quiet(ax)
     n = values.shape[1]
     at = spaced(n, MOST_STEPS)
     for chain, series in enumerate(values):
         means = np.cumsum(series) / np.arange(1, n + 1)
-        ax.plot(at + 1, means[at], color=colour(chain), ls=line(chain), lw=1.3, label=f"chain {chain}")
+        ax.plot(at + 1, means[at], color=colour(chain), ls=line(chain), lw=1.3, label=f"chain {chain + 1}")
     ax.axhline(float(values.mean()), color=INK, lw=1.0, ls=":", zorder=1)
     ax.set(xlabel="draws so far", ylabel=f"mean {name}")
     ax.margins(x=0.01)
@@ -124,7 +140,7 @@ def cumulative_means(model: Any, quantity: str = "n_clusters", ax: Axes | None =
 
 
 def chains(model: Any) -> Figure:
-    """Figure of all traces beside their cumulative means.
+    """Figure of all traces beside their cumulative means, with R-hat, effective draws and the verdict on them.
 
     Parameters
     ----------
@@ -137,6 +153,7 @@ def chains(model: Any) -> Figure:
     See Also
     --------
     traces, cumulative_means : one panel of it.
+    countless.posterior.Posterior.diagnostics : the numbers.
 
     Examples
     --------
@@ -146,38 +163,66 @@ def chains(model: Any) -> Figure:
     8
     """
     fit = fitted(model)
-    learned = {name: values for name, values in fit.posterior.hyperparameters.items() if np.ptp(values) > 0.0}
-    names = [*QUANTITIES, *learned]
-    _require_chains(fit.posterior, names[0])
-    figure = Picture(figsize=(11.0, 2.3 * len(names)), layout=layout())
+    _require_chains(fit.posterior, "n_clusters")
+    names = [name for name in fit.quantities if name != LEFT_OUT]
+    figure = Picture(figsize=(11.0, 0.6 + 2.3 * len(names)), layout=layout())
     panels = figure.subplots(len(names), 2, squeeze=False, width_ratios=[3.0, 2.0])
+    told = {each.name: each for each in fit.diagnostics.quantities}
     for row, (name, (left, right)) in enumerate(zip(names, panels, strict=True)):
         traces(fit, name, left)
         cumulative_means(fit, name, right)
         for ax in (left, right):
-            for text in [text for text in ax.texts if text.get_gid() == "note"]:
-                text.remove()
-            ax.set_title(ax.get_title(loc="left") if row == 0 else "", loc="left", fontsize=10, pad=6.0)
-            if row < len(names) - 1:
-                ax.set_xlabel("")
-            if ax.get_legend() is not None and (row > 0 or ax is left):
-                ax.get_legend().remove()
+            _strip(ax, first=row == 0, last=row == len(names) - 1, legend=row == 0 and ax is right)
+        if name in told:
+            _tell(left, told[name])
         right.set_ylabel("")
     figure.align_ylabels(panels[:, 0])
+    title = "\n".join(textwrap.wrap(fit.diagnostics.verdict, 100))
+    figure.suptitle(title, fontsize=12, color=INK, x=0.01, ha="left", fontweight="bold")
     return figure
 
 
-def quantity_of(posterior: Posterior, quantity: str) -> tuple[FloatArray, str]:
+def _strip(ax: Axes, first: bool, last: bool, legend: bool) -> None:
+    """Take away what the panels of a column have in common from all but one."""
+    for text in [text for text in ax.texts if text.get_gid() == "note"]:
+        text.remove()
+    ax.set_title(ax.get_title(loc="left") if first else "", loc="left", fontsize=10, pad=18.0 if first else 6.0)
+    if not last:
+        ax.set_xlabel("")
+    shown = ax.get_legend()
+    if shown is not None and not legend:
+        shown.remove()
+
+
+def _tell(ax: Axes, quantity: Quantity) -> None:
+    """R-hat and effective draws above a panel."""
+    parts = [f"R-hat {quantity.rhat:.2f}"] if np.isfinite(quantity.rhat) and not quantity.is_constant else []
+    if np.isfinite(quantity.ess_bulk):
+        parts.append(f"effective draws {quantity.ess_bulk:,.0f} (tails {quantity.ess_tail:,.0f})")
+    words = "the same in all draws" if quantity.is_constant else ", ".join(parts)
+    ax.annotate(
+        words,
+        (0.0, 1.0),
+        xytext=(0.0, 4.0),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=8,
+        color=GREY,
+        va="bottom",
+    )
+
+
+def _values(fit: Fit, quantity: str) -> tuple[FloatArray, str]:
     """Values (chain, draw) of a quantity and its name for people."""
-    known = [*QUANTITIES, *posterior.hyperparameters]
+    posterior = fit.posterior
+    known = [*NAMES, *posterior.hyperparameters]
     if quantity not in known:
         raise ValueError(f"quantity: {quantity!r} is not known; choose one of {', '.join(map(repr, known))}")
     _require_chains(posterior, quantity)
-    if quantity in posterior.hyperparameters:
-        return np.asarray(posterior.hyperparameters[quantity], dtype=np.float64), shown_name(quantity)
-    if quantity == "largest_share":
-        return _largest(posterior), QUANTITIES[quantity]
-    return np.asarray(getattr(posterior, quantity), dtype=np.float64), QUANTITIES[quantity]
+    name = NAMES.get(quantity) or shown_name(quantity.replace("_", " "))
+    if quantity in AT_HAND:
+        return np.asarray(getattr(posterior, quantity), dtype=np.float64), name
+    return np.asarray(fit.quantities[quantity], dtype=np.float64), name
 
 
 def _require_chains(posterior: Posterior, quantity: str) -> None:
@@ -192,14 +237,8 @@ def _require_chains(posterior: Posterior, quantity: str) -> None:
     )
 
 
-def _largest(posterior: Posterior) -> FloatArray:
-    flat = posterior.labels.reshape(posterior.n_draws, -1)
-    shares = [np.bincount(draw).max() / len(draw) for draw in flat]
-    return np.array(shares).reshape(posterior.n_clusters.shape)
-
-
 def _one_trace(ax: Axes, chain: int, series: FloatArray) -> None:
-    style: Any = {"color": colour(chain), "ls": line(chain), "label": f"chain {chain}"}
+    style: Any = {"color": colour(chain), "ls": line(chain), "label": f"chain {chain + 1}"}
     if len(series) <= MOST_STEPS:
         ax.plot(np.arange(1, len(series) + 1), series, lw=0.9, alpha=0.85, **style)
         return

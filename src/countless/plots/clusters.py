@@ -88,7 +88,7 @@ def clusters(model: Any, columns: Sequence[int | str] | None = None, ax: Axes | 
     else:
         _points(ax, plane.places, labels, fit.sizes)
     oval = len(picked) > 2 or all(takes_any_number(fit.data, j) for j in picked)
-    _name_and_encircle(ax, plane.places, labels, oval)
+    _name_and_encircle(ax, plane, labels, oval)
     _label_axes(ax, plane)
     if not many and 1 < fit.n_clusters <= MOST_IN_LEGEND:
         _legend(ax)
@@ -157,15 +157,21 @@ def _shade(ax: Axes, places: FloatArray, labels: NDArray[np.int64]) -> None:
         ax.scatter(mine[:, 0], mine[:, 1], s=12.0, color=colour(int(k)), marker=marker(int(k)), linewidths=0, zorder=2)
 
 
-def _name_and_encircle(ax: Axes, places: FloatArray, labels: NDArray[np.int64], oval: bool) -> None:
+def _typical(places: FloatArray, levels: tuple[str, ...] | None) -> float:
+    """The middle of a cluster; of categories, the most frequent one."""
+    return float(np.median(places)) if levels is None else float(np.bincount(places.round().astype(np.int64)).argmax())
+
+
+def _name_and_encircle(ax: Axes, plane: Plane, labels: NDArray[np.int64], oval: bool) -> None:
     sizes = np.bincount(labels)
     names = []
     for k in np.argsort(-sizes, kind="stable"):
-        members = places[labels == k]
+        members = plane.places[labels == k]
         if oval and len(members) >= FEWEST_IN_ELLIPSE:
             _ellipse(ax, members, colour(int(k)), 1.4 if len(sizes) <= MOST_IN_LEGEND else 0.8)
         if len(members):
-            names.append((int(k), *np.median(members, axis=0).tolist()))
+            x, y = (_typical(members[:, axis], plane.levels[axis]) for axis in (0, 1))
+            names.append((int(k), x, y))
     ax.autoscale_view()
     # The name of a small cluster would hide its rows.
     name_clusters(ax, [place for place in names if sizes[place[0]] >= FEWEST_IN_ELLIPSE])

@@ -15,7 +15,7 @@ from ._style import INK, PALE, axes, colour, headline, percent, room
 
 MOST_FEATURES = 30
 MOST_CLUSTERS = 20
-# Colours are at their deepest for this many standard deviations (or units of log odds).
+# Colours are at their deepest for this many standard deviations.
 DEEPEST = 2.5
 # Points that a number in a cell needs, and the name of a row.
 CELL = (25.0, 8.0)
@@ -26,10 +26,10 @@ def profiles(model: Any, ax: Axes | None = None) -> Axes:
     """Heat map of what distinguishes each cluster.
 
     A row is a column of the table, or one category of it; a column is a cluster. Colours are the distance from all
-    rows: standardised differences of means for numbers, log odds ratios for categories. The numbers are the mean of
-    the cluster or the share of the category in it; the last column is that of all rows. Beyond 30 columns or 20
-    clusters the most telling columns (largest share of variance between clusters) and the largest clusters are shown,
-    and it is said so.
+    rows: standardised differences of means for numbers, log odds ratios for categories, times sqrt(3) / pi, which makes
+    them comparable. The numbers are the mean of the cluster or the share of the category in it; the last column is that
+    of all rows. Beyond 30 columns or 20 clusters the most telling columns (largest share of variance between clusters)
+    and the largest clusters are shown, and it is said so.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def profiles(model: Any, ax: Axes | None = None) -> Axes:
 
     References
     ----------
-    Cohen 1988, *Statistical power analysis for the behavioral sciences*, chapter 2; Haldane 1956, *The estimation and
-    significance of the logarithm of a ratio of frequencies*, Annals of Human Genetics 20, 309-311.
+    Cohen 1988, *Statistical power analysis for the behavioral sciences*, chapter 2; Chinn 2000, *A simple method for
+    converting an odds ratio to effect size*, Statistics in Medicine 19, 3127-3131.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def profiles(model: Any, ax: Axes | None = None) -> Axes:
     _paint(ax, effects, deepest)
     _name(ax, picked, shown)
     _write(ax, picked, shown, effects / deepest)
-    _colour_bar(ax, picked)
+    _colour_bar(ax)
     notes = []
     if len(picked) < len(every):
         what = "columns and categories" if any(feature.is_share for feature in every) else "columns"
@@ -123,8 +123,10 @@ def _write(ax: Axes, picked: list[Feature], shown: NDArray[np.int64], depth: NDA
 def shortest(number: float) -> str:
     """A number in about three digits, at most five characters wide where it can be."""
     size = abs(number)
-    if size >= 1e9 or 0.0 < size < 1e-3:
-        return f"{number:.0e}".replace("e+0", "e").replace("e-0", "e-")
+    if size == 0.0:
+        return "0"
+    if size >= 1e9 or size < 1e-3:
+        return f"{number:.0e}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
     if size >= 1e4:
         return f"{number / 1e6:.1f}M" if size >= 999_500 else f"{number / 1e3:.0f}k"
     digits = 0 if size >= 100.0 else 1 if size >= 10.0 else 2 if size >= 0.1 else 3
@@ -149,12 +151,9 @@ def _colour_names(ax: Axes, shown: NDArray[np.int64]) -> None:
         text.set_fontweight("bold" if is_cluster else "normal")
 
 
-def _colour_bar(ax: Axes, picked: list[Feature]) -> None:
-    kinds = {feature.is_share for feature in picked}
-    words = {False: "standard deviations from all rows", True: "log odds against all rows"}
-    name = words[kinds.pop()] if len(kinds) == 1 else "from all rows: standard deviations,\nlog odds of categories"
+def _colour_bar(ax: Axes) -> None:
     bar = ax.figure.colorbar(ax.images[0], ax=ax, fraction=0.04, pad=0.02, extend="both", aspect=25)
-    bar.set_label(name, fontsize=8, color=INK)
+    bar.set_label("standard deviations from all rows", fontsize=8, color=INK)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)
     bar.locator = MaxNLocator(nbins=5, integer=True)
