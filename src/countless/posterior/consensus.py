@@ -22,13 +22,18 @@ from .search import LANES, Candidate, Table, candidate, reallocate, sweep, table
 # Cells of (row, draw) that a search looks at; more draws are thinned evenly.
 MOST_LOOKED_AT = 25_000_000
 # Cells of (cluster of a draw, cluster of the candidate) in all threads, 8 bytes each.
-MOST_COUNTS = 60_000_000
-# Additions that all restarts may take, about; and how many restarts at least and at most.
-BUDGET = 2e10
-RESTARTS = (4, 16)
+MOST_COUNTS = 40_000_000
+# Additions (about 0.4 ns each) after which a restart goes on to no further round, and the search to no further restart.
+LONGEST = 2e10
+BUDGET = 6e10
+# Restarts of a search, and of one that takes no time.
+RESTARTS = 16
+QUICK_RESTARTS = 32
 # Restarts that are run together, and how many must have found the best of all before the search ends.
 WAVE = 4
 ENOUGH = 3
+# Additions of a sweep that is not worth threads, nor worth to save any.
+QUICK = 1e6
 # Draws that all draws are compared with to find the best ones.
 SCREEN = 64
 
@@ -121,49 +126,74 @@ def _search(
 ) -> IntArray:
     """The best partition of all restarts: from the best draws, from one cluster, and row by row in random order.
 
-    Without a number of restarts the search ends when several have met in the best partition.
+    Without a number of restarts, a search that takes its time ends when several have met in the best partition.
     """
     t = table(data, loss, most)
     n_rows, n_draws = t.cells.shape
     room = _room(data.draws.max() + 1, min(n_rows, most))
     work = float(t.cells.size) * min(room, LANES * (1 + t.n_cells // n_draws // LANES))
-    count = n_restarts or int(np.clip(BUDGET / (20.0 * work), *RESTARTS))
+    count = n_restarts or (RESTARTS if work > QUICK else QUICK_RESTARTS)
     nothing = np.full(n_rows, -1)
     starts = [*best_draws[:1], nothing, nothing, np.zeros(n_rows, dtype=np.int64), *best_draws[1:]][:count]
     starts += [nothing] * (count - len(starts))
     streams = spawn(rng, count)
     threads = max(1, MOST_COUNTS // (t.n_cells * room))
-    found: list[tuple[float, IntArray]] = []
+    found: list[Found] = []
+
+    def one(number: int) -> Found:
+        return _descend(t, starts[number], room, streams[number])
+
     for wave in range(0, count, WAVE):
-        numbers = list(range(wave, min(count, wave + WAVE)))
-        found += in_threads(
-            lambda number: _descend(t, starts[number], room, streams[number]), numbers, work > 1e6, threads
-        )
-        least = min(objective for objective, _ in found)
-        met = sum(objective <= least + 1e-9 * abs(least) for objective, _ in found)
-        if n_restarts is None and met >= ENOUGH:
+        found += in_threads(one, list(range(wave, min(count, wave + WAVE))), work > QUICK, threads)
+        least = min(each.objective for each in found)
+        met = sum(each.objective <= least + 1e-9 * abs(least) for each in found)
+        spent = sum(each.work for each in found)
+        if n_restarts is None and work > QUICK and (met >= ENOUGH or spent > BUDGET):
             break
-    return min(found, key=lambda pair: pair[0])[1]
+    return min(found, key=lambda each: each.objective).labels
 
 
-def _descend(t: Table, start: IntArray, room: int, rng: np.random.Generator) -> tuple[float, IntArray]:
-    """Objective and labels of the local minimum that a start leads to."""
+class Found(NamedTuple):
+    """Where a restart ended, and the additions that it took."""
+
+    objective: float
+    labels: IntArray
+    work: float
+
+
+def _descend(t: Table, start: IntArray, room: int, rng: np.random.Generator) -> Found:
+    """The local minimum that a start leads to."""
     # More than what rounding of the gains can pretend, so that every step is a step down.
-    unit = 1e-9 if t.adjusted else 2e-7 * (t.values[-1] - t.values[-2])
+    unit = 1e-9 if t.adjusted else 1e-6 * (t.values[-1] - t.values[-2])
     tolerance = unit * float(t.draw_weights.sum())
+    most = min(len(start), t.most)
     c = candidate(t, start, room)
     sweep(t, c, rng.permutation(len(start)), tolerance)
+    while True:
+        _search_from(t, c, rng, tolerance)
+        wider = min(_room(2 * room, most), MOST_COUNTS // t.n_cells)
+        if c.sums[2] < min(room, most) or wider <= room:
+            return Found(float(c.sums[0]), c.labels, float(c.sums[4]))
+        start, room, spent = c.labels, wider, c.sums[4]
+        del c
+        c = candidate(t, start, room)
+        c.sums[4] = spent
+
+
+def _search_from(t: Table, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
+    """Single moves, then clusters taken apart, in turn while the loss falls."""
+    tried: dict[int, IntArray] = {}
+    nothing = np.empty(0, dtype=np.int64)
     improved = True
-    while improved:
+    while improved and c.sums[4] < LONGEST:
         _settle(t, c, rng, tolerance)
         improved = False
         for k in rng.permutation(np.flatnonzero(c.sizes)):
-            rows = rng.permutation(np.flatnonzero(c.labels == k))
-            if len(rows) > 1:
-                improved |= reallocate(t, c, rows, tolerance)
-    if np.count_nonzero(c.sizes) == room and room < min(len(start), t.most):
-        return _descend(t, c.labels, _room(2 * room, min(len(start), t.most)), rng)
-    return float(c.sums[0]), c.labels
+            rows = np.flatnonzero(c.labels == k)
+            # To take the same cluster apart again would mostly give what it gave before.
+            if len(rows) > 1 and not np.array_equal(tried.get(int(k), nothing), rows) and c.sums[4] < LONGEST:
+                tried[int(k)] = rows
+                improved |= reallocate(t, c, rng.permutation(rows), tolerance)
 
 
 def _settle(t: Table, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
@@ -171,10 +201,13 @@ def _settle(t: Table, c: Candidate, rng: np.random.Generator, tolerance: float) 
 
     Rows of one cluster come one after the other: they share most of the lines that they look at.
     """
-    n_rows = len(c.labels)
-    everything = rng.permutation(n_rows)
-    while sweep(t, c, everything[np.argsort(c.labels[everything], kind="stable")], tolerance):
-        if n_rows > 200:
-            close = np.flatnonzero(c.margins <= np.quantile(c.margins, 0.2))
-            while sweep(t, c, close[np.argsort(c.labels[close], kind="stable")], tolerance):
-                pass
+
+    def moved(rows: IntArray) -> bool:
+        in_order = rows[np.argsort(c.labels[rows], kind="stable")]
+        return bool(sweep(t, c, in_order, tolerance)) and c.sums[4] < LONGEST
+
+    everything = rng.permutation(len(c.labels))
+    while moved(everything):
+        close = np.flatnonzero(c.margins <= np.quantile(c.margins, 0.1))
+        while moved(close):
+            pass

@@ -129,7 +129,8 @@ def _distinct(vectors: NDArray[Any]) -> tuple[IntArray, IntArray]:
     Found by 64-bit hashes, then compared in full: two vectors that only share a hash would leave all as they are.
     """
     keys = np.zeros(len(vectors), dtype=np.uint64)
-    factor = np.random.default_rng(0).integers(1, 2**63, size=vectors.shape[1], dtype=np.uint64) * 2 + 1
+    random = np.random.default_rng(0)
+    factor = np.frombuffer(random.bytes(8 * vectors.shape[1]), dtype=np.uint64) | np.uint64(1)
     by_rows = vectors.flags.c_contiguous
     for j, block in _slabs(vectors, 0 if by_rows else 1):
         if by_rows:
