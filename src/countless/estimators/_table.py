@@ -25,7 +25,8 @@ def read_rows(estimator: BaseEstimator, X: Any, family: Family) -> tuple[Family,
 def read_new_rows(estimator: BaseEstimator, X: Any, family: Family) -> FloatArray:
     """New rows, read as those of the fit were."""
     rows = family.read_new(X)
-    _remember(estimator, X, rows, reset=False)
+    if not family.matches_names:
+        _remember(estimator, X, rows, reset=False)
     family.check(rows)
     return rows
 

@@ -68,6 +68,8 @@ class Family(ABC):
     statistics_stay: ClassVar[bool] = False
     # Whether rows may have missing cells (NaN).
     takes_gaps: ClassVar[bool] = False
+    # Whether columns of new rows are found by their names, in whatever order they come.
+    matches_names: ClassVar[bool] = False
     # What happens to missing cells in a table: "integrated" out, where columns are independent (the family then has the
     # verb ``column``), "drawn" along with the clusters, or "refused".
     gaps: ClassVar[str] = "refused"

@@ -70,6 +70,7 @@ class Table(Family):
     """
 
     takes_gaps: ClassVar = True
+    matches_names: ClassVar = True
 
     columns: Any = None
     schema: tuple[Column, ...] | None = None
