@@ -57,8 +57,8 @@ def compare(
 ) -> None:
     """Compare two clusterings of the same rows by every index, with p-values.
 
-    Rows are matched by their order; by their numbers, where both tables have a column [bold]row[/]. A p-value is the share of
-    random permutations of the rows that agree as well or better.
+    Rows are matched by their order; by their numbers, where both tables have a column [bold]row[/]. A p-value is the
+    share of random permutations of the rows that agree as well or better.
     """
     from ..metrics import METRICS, comparison_matrix
 
@@ -114,7 +114,8 @@ def _matched(a: pd.DataFrame, b: pd.DataFrame) -> tuple[list[str], list[str]]:
         b = b.set_index("row").loc[a["row"]]
     if len(a) != len(b):
         raise ValueError(
-            f"{a.attrs['file']} has {len(a):,} rows and {b.attrs['file']} {len(b):,}; labels of the same rows can be compared"
+            f"{a.attrs['file']} has {len(a):,} rows and {b.attrs['file']} {len(b):,}; only labels of the same rows can "
+            "be compared"
         )
     return a["label"].tolist(), b["label"].tolist()
 

@@ -34,8 +34,8 @@ def fit(
             rich_help_panel=options.TABLE,
             metavar="A,B",
             help=(
-                "Columns to use, separated by commas: A,B. Or kinds of some columns: age=gaussian,sex=categorical; where "
-                "every entry has a kind, the other columns stay in."
+                "Columns to use, separated by commas: A,B. Or kinds of some columns: age=gaussian,sex=categorical; "
+                "where every entry has a kind, the other columns stay in."
             ),
         ),
     ] = None,
@@ -81,8 +81,8 @@ def fit(
 ) -> None:
     """Cluster the rows of a table; the number of clusters is inferred.
 
-    Writes into the folder --out: [bold]report.html[/], a page to look at; labels.csv, with the cluster of each row (rows
-    are numbered from 1), its probability and the cluster that comes second; summary.json and summary.png; and the run
+    Writes into the folder --out: [bold]report.html[/], a page to look at; labels.csv, with the cluster of each row
+    (rows are numbered from 1), its probability and the cluster that comes second; summary.json and summary.png; and the run
     itself, which can be stopped at any time and continued with [bold]countless resume[/].
     """
     from ..io import check_folder
