@@ -35,7 +35,9 @@ def write_results(
 
 def labels_text(model: DPMixture) -> str:
     """One line per row, numbered from 1: label, its probability, and what comes second."""
-    sure = model.certainty_
+    from ..report import _sources
+
+    sure = _sources.certainty(model)
     columns = (model.labels_, sure.probability, sure.runner_up, sure.runner_up_probability)
     lines = ["row,label,probability,runner_up,runner_up_probability"]
     for i, (label, p, second, p2) in enumerate(zip(*columns, strict=True), start=1):
@@ -46,17 +48,18 @@ def labels_text(model: DPMixture) -> str:
 def summarise(model: DPMixture, about: dict[str, Any]) -> dict[str, Any]:
     """Everything needed to know what was found and to find it again; the same run gives the same text."""
     from ..plots import sentence
+    from ..report import _sources
     from ..report.settings import versions
 
     posterior = model.posterior_
-    diagnostics = posterior.diagnostics()
+    verdict = _sources.verdict(model)
     pmf = posterior.n_clusters_pmf() if posterior.is_sampled else {}
     return {
         "found": sentence(model),
         "n_clusters": int(model.n_clusters_),
         "n_clusters_probability": {str(k): share for k, share in pmf.items()} or None,
-        "converged": diagnostics.converged,
-        "verdict": diagnostics.verdict,
+        "converged": verdict.converged,
+        "verdict": verdict.text,
         "clusters": [
             {
                 "label": each.label,
@@ -65,7 +68,7 @@ def summarise(model: DPMixture, about: dict[str, Any]) -> dict[str, Any]:
                 "probability": round(each.probability, 4),
                 "traits": [trait.text for trait in each.traits[:5]],
             }
-            for each in posterior.summaries(model.labels_)
+            for each in _sources.summaries(model)
         ],
         "concentration": model.concentration_,
         **({"compared": about["compared"]} if about.get("compared") else {}),

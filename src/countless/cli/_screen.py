@@ -20,6 +20,7 @@ def show(model: DPMixture, seconds: float | None, compared: dict[str, Any] | Non
     from rich.console import Console
 
     from ..plots import sentence
+    from ..report import _sources
 
     console = Console(highlight=False, markup=False)
     console.print(_column_table(model))
@@ -27,7 +28,7 @@ def show(model: DPMixture, seconds: float | None, compared: dict[str, Any] | Non
         console.print(_count_table(model))
     console.print(_cluster_table(model))
     typer.echo(f"{sentence(model)}.")
-    typer.echo(model.posterior_.diagnostics().verdict)
+    typer.echo(_sources.verdict(model).text)
     if compared:
         typer.echo(_agreement(compared))
     took = "" if seconds is None else f", {seconds:.1f} seconds"
@@ -69,12 +70,13 @@ def _cluster_table(model: DPMixture) -> Any:
     from rich.table import Table
 
     from ..plots import percent
+    from ..report import _sources
 
     grid = Table("cluster", "rows", "share", "sure", "what tells it from the others", title_justify="left")
     grid.title = "Which clusters?"
     n_rows = len(model.labels_)
-    found = sorted(model.posterior_.summaries(model.labels_), key=lambda each: -each.size)
-    sure = model.certainty_.probability
+    found = sorted(_sources.summaries(model), key=lambda each: -each.size)
+    sure = _sources.certainty(model).probability
     for each in found[:MOST_CLUSTERS]:
         told = "; ".join(trait.text for trait in each.traits[:MOST_TRAITS])
         mine = float(sure[model.labels_ == each.label].mean())

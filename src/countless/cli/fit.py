@@ -82,8 +82,8 @@ def fit(
     """Cluster the rows of a table; the number of clusters is inferred.
 
     Writes into the folder --out: [bold]report.html[/], a page to look at; labels.csv, with the cluster of each row
-    (rows are numbered from 1), its probability and the cluster that comes second; summary.json and summary.png; and the run
-    itself, which can be stopped at any time and continued with [bold]countless resume[/].
+    (rows are numbered from 1), its probability and the cluster that comes second; summary.json and summary.png; and the
+    run itself, which can be stopped at any time and continued with [bold]countless resume[/].
     """
     from ..io import check_folder
     from ._models import build, fitted

@@ -25,7 +25,9 @@ class Certainty(NamedTuple):
     runner_up_probability: NDArray[np.float64]
 
 
-def certainty(model: Any) -> Certainty:
+def certainty(model: Any) -> Any:
+    if hasattr(model, "certainty_"):
+        return model.certainty_
     labels, k = np.asarray(model.labels_), int(model.n_clusters_)
     if kind(model) == "sampled":
         shares = _shares(labels, model.posterior_.flat_labels(300), k)
@@ -64,6 +66,9 @@ class Verdict(NamedTuple):
 
 def verdict(model: Any) -> Verdict:
     """One sentence on convergence."""
+    if hasattr(model.posterior_, "diagnostics"):
+        found = model.posterior_.diagnostics()
+        return Verdict(found.verdict, found.converged)
     if kind(model) != "sampled":
         return Verdict("One optimum was found; no chains to compare.", None)
     counts = np.asarray(model.posterior_.n_clusters, dtype=float)
@@ -90,7 +95,9 @@ class ClusterSummary(NamedTuple):
     traits: list[Trait]
 
 
-def summaries(model: Any) -> list[ClusterSummary]:
+def summaries(model: Any) -> Any:
+    if hasattr(model.posterior_, "summaries"):
+        return model.posterior_.summaries(model.labels_)
     data, labels = model.posterior_.data, np.asarray(model.labels_)
     probability = certainty(model).probability
     found = []
