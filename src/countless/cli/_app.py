@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -82,6 +84,20 @@ def _about(
         typer.echo(f"countless {__version__}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def command(examples: str = "") -> Callable[[Any], Any]:
+    """Decorator: make a function a command. Its docstring is the help, one line per paragraph, which Rich wraps."""
+
+    def add(function: Any) -> Any:
+        text = inspect.cleandoc(function.__doc__)
+        paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
+        lines = [line.strip() for line in examples.splitlines() if line.strip()]
+        epilog = "\n\n".join(["[bold]Examples[/]", *lines]) if lines else None
+        app.command(help="\n\n".join(paragraphs), epilog=epilog)(function)
+        return function
+
+    return add
 
 
 def complain(error: Exception) -> int:

@@ -41,6 +41,7 @@ Family = Annotated[
     str,
     typer.Option(
         rich_help_panel=MODEL,
+        metavar="NAME",
         autocompletion=_families,
         help=(
             "What the rows of one cluster look like. auto reads each column: text and codes as categories, small whole "
@@ -53,6 +54,7 @@ Prior = Annotated[
     str,
     typer.Option(
         rich_help_panel=MODEL,
+        metavar="NAME",
         autocompletion=_priors,
         help="How rows fall into clusters: crp, pitman-yor, finite-dirichlet, mixture-of-finite.",
     ),
@@ -61,6 +63,7 @@ Inference = Annotated[
     str,
     typer.Option(
         rich_help_panel=MODEL,
+        metavar="NAME",
         autocompletion=_engines,
         help=(
             "How the posterior is found: auto (samples, or optimises where rows are many), gibbs, variational, map, "
@@ -72,6 +75,7 @@ Concentration = Annotated[
     float | None,
     typer.Option(
         rich_help_panel=MODEL,
+        metavar="X",
         help="Fixed concentration of the prior; larger, more clusters. Left out, it is learned.",
         show_default=False,
     ),
@@ -80,22 +84,36 @@ Tune = Annotated[
     str | None,
     typer.Option(
         rich_help_panel=MODEL,
+        metavar="NAME",
         autocompletion=_tunings,
-        metavar="HOW",
         help="Learn hyperparameters of the family: empirical-bayes, greedy, cross-validation, sample.",
         show_default=False,
     ),
 ]
-Chains = Annotated[int | None, typer.Option(rich_help_panel=SAMPLING, help="Independent chains.", show_default="4")]
+Chains = Annotated[
+    int | None,
+    typer.Option(rich_help_panel=SAMPLING, metavar="N", help="Independent chains; 4 if left out.", show_default=False),
+]
 Draws = Annotated[
-    int | None, typer.Option(rich_help_panel=SAMPLING, help="Draws kept in each chain.", show_default="250")
+    int | None,
+    typer.Option(
+        rich_help_panel=SAMPLING, metavar="N", help="Draws kept in each chain; 250 if left out.", show_default=False
+    ),
 ]
 Warmup = Annotated[
     int | None,
-    typer.Option(rich_help_panel=SAMPLING, help="Sweeps before the first draw is kept.", show_default="100"),
+    typer.Option(
+        rich_help_panel=SAMPLING,
+        metavar="N",
+        help="Sweeps before the first draw is kept; 100 if left out.",
+        show_default=False,
+    ),
 ]
 Seed = Annotated[
-    int, typer.Option(rich_help_panel=SAMPLING, min=0, help="Random seed: the same seed gives the same result.")
+    int,
+    typer.Option(
+        rich_help_panel=SAMPLING, metavar="N", min=0, help="Random seed: the same seed gives the same result."
+    ),
 ]
 Json = Annotated[
     bool,
@@ -106,13 +124,12 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run,
 
 def typed(context: typer.Context, leave_out: tuple[str, ...]) -> list[str]:
     """The options that were given, as words of a command line."""
-    import click
-
     words: list[str] = []
     for parameter in context.command.params:
         name = parameter.name or ""
-        given = context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-        if not given or name in leave_out or not isinstance(parameter, click.Option):
+        source = context.get_parameter_source(name)
+        given = source is not None and source.name == "COMMANDLINE"
+        if not given or name in leave_out or parameter.param_type_name != "option":
             continue
         value: Any = context.params[name]
         option = parameter.opts[0]

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import _options as options
-from ._app import app, print_json
+from ._app import command, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
 EXAMPLES = """
-[bold]Examples[/]
-
 countless compare penguins-countless/labels.csv penguins.csv --column label --column species
-
 countless compare first-run second-run --json
 """
 
@@ -35,7 +32,7 @@ MEANINGS = {
 }
 
 
-@app.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Table with a column of labels, or the folder of a run.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The same; for the purities, these are the true classes.")],
@@ -44,20 +41,22 @@ def compare(
         typer.Option(
             rich_help_panel=options.TABLE,
             metavar="NAME",
-            help="Column of the labels; give it twice where it has another name in B.",
-            show_default="label, or the only column",
+            help="Column of the labels, label if left out; give it twice where it has another name in B.",
+            show_default=False,
         ),
     ] = None,
     permutations: Annotated[
         int,
-        typer.Option(rich_help_panel=options.SAMPLING, min=0, help="Permutations that p-values are taken from."),
+        typer.Option(rich_help_panel="p-values", metavar="N", min=0, help="Permutations that p-values are taken from."),
     ] = 999,
-    seed: Annotated[int, typer.Option(rich_help_panel=options.SAMPLING, min=0, help="Seed of the permutations.")] = 0,
+    seed: Annotated[
+        int, typer.Option(rich_help_panel="p-values", metavar="N", min=0, help="Seed of the permutations.")
+    ] = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Compare two clusterings of the same rows by every index, with p-values.
+    """Compare two clusterings of the same rows, with p-values.
 
-    Rows are matched by their order; by their numbers, where both tables have a column [bold]row[/]. A p-value is the
+    Every index of agreement is shown. Rows are matched by their order; by their numbers, where both tables have a column [bold]row[/]. A p-value is the
     share of random permutations of the rows that agree as well or better.
     """
     from ..metrics import METRICS, comparison_matrix

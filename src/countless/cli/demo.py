@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import _options as options
-from ._app import app
+from ._app import command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from ..estimators import DPMixture
 
 
-@app.command()
+@command()
 def demo(
     out: Annotated[
         Path, typer.Option(rich_help_panel=options.OUTPUT, metavar="FOLDER", help="Folder for the figure and the page.")
     ] = Path("countless-demo"),
     seed: options.Seed = 0,
 ) -> None:
-    """Cluster the Old Faithful eruptions that ship with the package, and show what was found."""
+    """Cluster the Old Faithful eruptions, and show what was found."""
     from .. import plots
     from ..datasets import load_faithful
     from ..estimators import DPMixture

@@ -9,20 +9,16 @@ from typing import Annotated
 import typer
 
 from . import _options as options
-from ._app import app, print_json
+from ._app import command, print_json
 
 EXAMPLES = """
-[bold]Examples[/]
-
 countless fit penguins.csv --label species
-
-countless fit patients.parquet --ignore id --columns sex=categorical,age=gaussian
-
-countless fit counts.tsv --family poisson --draws 1000 --out counts-run --json > counts.json
+countless fit patients.parquet --ignore id --columns stage=categorical
+countless fit counts.tsv --family poisson --out run --json > found.json
 """
 
 
-@app.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 def fit(
     context: typer.Context,
     file: Annotated[
@@ -66,8 +62,8 @@ def fit(
         typer.Option(
             rich_help_panel=options.OUTPUT,
             metavar="FOLDER",
-            help="Folder for the run and its results.",
-            show_default="FILE-countless",
+            help="Folder for the run and its results; left out, the name of the table with -countless.",
+            show_default=False,
         ),
     ] = None,
     overwrite: Annotated[

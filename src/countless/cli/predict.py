@@ -8,20 +8,16 @@ from typing import Annotated
 import typer
 
 from . import _options as options
-from ._app import app, print_json
+from ._app import command, print_json
 
 EXAMPLES = """
-[bold]Examples[/]
-
 countless predict penguins-countless new-birds.csv
-
 countless predict penguins-countless new-birds.csv --out found.csv
-
 countless predict penguins-countless new-birds.csv --json | jq .label
 """
 
 
-@app.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 def predict(
     run: options.RunFolder,
     file: Annotated[
@@ -33,8 +29,8 @@ def predict(
         typer.Option(
             rich_help_panel=options.OUTPUT,
             metavar="FILE",
-            help="CSV file for the labels.",
-            show_default="NEW-labels.csv",
+            help="CSV file for the labels; left out, the name of NEW with -labels.csv.",
+            show_default=False,
         ),
     ] = None,
     as_json: options.Json = False,

@@ -8,18 +8,15 @@ from typing import Annotated
 import typer
 
 from . import _options as options
-from ._app import app
+from ._app import command
 
 EXAMPLES = """
-[bold]Examples[/]
-
 countless report penguins-countless --open
-
 countless report penguins-countless --out penguins.html
 """
 
 
-@app.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 def report(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="Folder of a run, or a file that [bold]model.save[/] wrote.")
@@ -27,16 +24,19 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=options.OUTPUT, metavar="FILE", help="HTML file to write.", show_default="RUN/report.html"
+            rich_help_panel=options.OUTPUT,
+            metavar="FILE",
+            help="HTML file to write; left out, report.html in the run.",
+            show_default=False,
         ),
     ] = None,
     open_it: Annotated[
         bool, typer.Option("--open", rich_help_panel=options.OUTPUT, help="Open the page in the browser.")
     ] = False,
 ) -> None:
-    """Write the report of a run: one HTML page that holds all it shows and can be sent to anybody.
+    """Write the HTML report of a run.
 
-    A run that was stopped gives the report of what was drawn so far.
+    One page that holds all it shows, opens without a network and can be sent to anybody. A run that was stopped gives the report of what was drawn so far.
     """
     from ..io import check_folder, load
     from ..report import write

@@ -9,27 +9,25 @@ from typing import Annotated
 import typer
 
 from . import _options as options
-from ._app import app, print_json, say
+from ._app import command, print_json, say
 
 EXAMPLES = """
-[bold]Examples[/]
-
 countless resume penguins-countless
-
 countless resume penguins-countless --draws 2000
 """
 
 
-@app.command(epilog=EXAMPLES)
+@command(EXAMPLES)
 def resume(
     run: options.RunFolder,
     draws: Annotated[
         int | None,
         typer.Option(
             rich_help_panel=options.SAMPLING,
+            metavar="N",
             min=1,
             help="Draws of each chain that the run is to have in all: a finished run is made longer.",
-            show_default="as it was begun",
+            show_default=False,
         ),
     ] = None,
     no_report: Annotated[
