@@ -56,8 +56,8 @@ def compare(
 ) -> None:
     """Compare two clusterings of the same rows, with p-values.
 
-    Every index of agreement is shown. Rows are matched by their order; by their numbers, where both tables have a column [bold]row[/]. A p-value is the
-    share of random permutations of the rows that agree as well or better.
+    Every index of agreement is shown. Rows are matched by their order; by their numbers, where both tables have a
+    column [bold]row[/]. A p-value is the share of random permutations of the rows that agree as well or better.
     """
     from ..metrics import METRICS, comparison_matrix
 

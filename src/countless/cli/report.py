@@ -36,7 +36,8 @@ def report(
 ) -> None:
     """Write the HTML report of a run.
 
-    One page that holds all it shows, opens without a network and can be sent to anybody. A run that was stopped gives the report of what was drawn so far.
+    One page that holds all it shows, opens without a network and can be sent to anybody. A run that was stopped gives
+    the report of what was drawn so far.
     """
     from ..io import check_folder, load
     from ..report import write
