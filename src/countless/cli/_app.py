@@ -126,12 +126,13 @@ def print_json(content: Any) -> None:
     """One JSON object on standard output; numbers that JSON does not have become null."""
     import json
 
-    typer.echo(json.dumps(_finite(content), indent=2))
+    typer.echo(json.dumps(finite(content), indent=2))
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """The same with null for numbers that JSON does not have."""
     if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
+        return {key: finite(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_finite(part) for part in value]
+        return [finite(part) for part in value]
     return None if isinstance(value, float) and not abs(value) < float("inf") else value

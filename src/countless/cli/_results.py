@@ -8,71 +8,70 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._app import finite
+
 if TYPE_CHECKING:
     from ..estimators import DPMixture
+    from ..report.findings import Findings
 
 COMPARED = ("ari", "nmi", "vi", "purity")
 
 
 def write_results(
-    model: DPMixture, out: Path, about: dict[str, Any], report: bool = True, option: str = "--out"
+    found: Findings, out: Path, about: dict[str, Any], report: bool = True, option: str = "--out"
 ) -> tuple[list[Path], dict[str, Any]]:
     """Write the files of a finished fit into its folder; returns their paths and the summary."""
     from .. import plots
     from ..io import write_together
-    from ..report import render
+    from ..report.page import page_of
 
-    summary = summarise(model, about)
+    summary = summarise(found, about)
     files: dict[str, str | bytes] = {
-        "labels.csv": labels_text(model),
-        "summary.json": json.dumps(summary, indent=2) + "\n",
-        "summary.png": plots.render(plots.summary(model)),
+        "labels.csv": labels_text(found),
+        "summary.json": json.dumps(finite(summary), indent=2) + "\n",
+        "summary.png": plots.render(plots.summary(found.model)),
     }
     if report:
-        files["report.html"] = render(model, title=about.get("file"), command=about.get("command"))
+        files["report.html"] = page_of(found, about.get("file"), about.get("command"))
     return write_together(out, files, option), summary
 
 
-def labels_text(model: DPMixture) -> str:
+def labels_text(found: Findings) -> str:
     """One line per row, numbered from 1: label, its probability, and what comes second."""
-    from ..report import _sources
-
-    sure = _sources.certainty(model)
-    columns = (model.labels_, sure.probability, sure.runner_up, sure.runner_up_probability)
+    sure = found.certainty
+    columns = (found.labels, sure.probability, sure.runner_up, sure.runner_up_probability)
     lines = ["row,label,probability,runner_up,runner_up_probability"]
     for i, (label, p, second, p2) in enumerate(zip(*columns, strict=True), start=1):
         lines.append(f"{i},{label},{p:.4f},{second},{p2:.4f}" if second >= 0 else f"{i},{label},{p:.4f},,")
     return "\n".join([*lines, ""])
 
 
-def summarise(model: DPMixture, about: dict[str, Any]) -> dict[str, Any]:
+def summarise(found: Findings, about: dict[str, Any]) -> dict[str, Any]:
     """Everything needed to know what was found and to find it again; the same run gives the same text."""
     from ..plots import sentence
-    from ..report import _sources
-    from ..report.settings import versions
+    from ..report.settings import columns_of, versions
 
-    posterior = model.posterior_
-    verdict = _sources.verdict(model)
+    model, posterior = found.model, found.posterior
     pmf = posterior.n_clusters_pmf() if posterior.is_sampled else {}
     return {
         "found": sentence(model),
         "n_clusters": int(model.n_clusters_),
         "n_clusters_probability": {str(k): share for k, share in pmf.items()} or None,
-        "converged": verdict.converged,
-        "verdict": verdict.text,
+        "converged": found.diagnostics.converged,
+        "verdict": found.diagnostics.verdict,
         "clusters": [
             {
                 "label": each.label,
                 "size": each.size,
                 "size_interval": [each.size_low, each.size_high],
-                "probability": round(each.probability, 4),
+                "probability": round(float(found.certainty.probability[found.labels == each.label].mean()), 4),
                 "traits": [trait.text for trait in each.traits[:5]],
             }
-            for each in _sources.summaries(model)
+            for each in found.summaries
         ],
         "concentration": model.concentration_,
         **({"compared": about["compared"]} if about.get("compared") else {}),
-        "data": {"file": about.get("file"), "rows": len(posterior.data.rows), "columns": columns_read(model)},
+        "data": {"file": about.get("file"), "rows": len(found.labels), "columns": columns_of(model)},
         "family": plain(model.family_),
         "prior": plain(model.prior_),
         "inference": plain(model.inference_),
@@ -81,13 +80,6 @@ def summarise(model: DPMixture, about: dict[str, Any]) -> dict[str, Any]:
         "command": about.get("command"),
         "versions": versions(),
     }
-
-
-def columns_read(model: DPMixture) -> list[dict[str, Any]]:
-    """How each column was read, those that were left out too."""
-    from ..report.settings import columns_of
-
-    return columns_of(model)
 
 
 def compared(model: DPMixture, label: Any) -> dict[str, Any] | None:

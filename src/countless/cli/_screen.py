@@ -9,26 +9,27 @@ import typer
 
 if TYPE_CHECKING:
     from ..estimators import DPMixture
+    from ..report.findings import Findings
 
 MOST_COLUMNS = 30
 MOST_CLUSTERS = 30
 MOST_TRAITS = 3
 
 
-def show(model: DPMixture, seconds: float | None, compared: dict[str, Any] | None = None) -> None:
+def show(found: Findings, seconds: float | None, compared: dict[str, Any] | None = None) -> None:
     """Tables and sentences about a fitted model."""
     from rich.console import Console
 
     from ..plots import sentence
-    from ..report import _sources
 
+    model = found.model
     console = Console(highlight=False, markup=False)
     console.print(_column_table(model))
     if model.posterior_.is_sampled:
         console.print(_count_table(model))
-    console.print(_cluster_table(model))
+    console.print(_cluster_table(found))
     typer.echo(f"{sentence(model)}.")
-    typer.echo(_sources.verdict(model).text)
+    typer.echo(found.diagnostics.verdict)
     if compared:
         typer.echo(_agreement(compared))
     took = "" if seconds is None else f", {seconds:.1f} seconds"
@@ -36,18 +37,23 @@ def show(model: DPMixture, seconds: float | None, compared: dict[str, Any] | Non
 
 
 def _column_table(model: DPMixture) -> Any:
+    """Name, family, missing cells, and why it was read so, where there is anything to say."""
     from rich.table import Table
 
-    from ._results import columns_read
+    from ..report.settings import columns_of
 
-    columns = columns_read(model)
-    grid = Table("column", "read as", "missing", "why", title="How were the columns read?", title_justify="left")
+    columns = columns_of(model)
+    shown = columns[:MOST_COLUMNS]
+    noted = any(column["note"] for column in shown)
+    grid = Table("column", "read as", "missing", title="How were the columns read?", title_justify="left")
     grid.columns[2].justify = "right"
-    for column in columns[:MOST_COLUMNS]:
-        missing = "" if not column["missing"] else f"{column['missing']:,}"
-        grid.add_row(column["name"], column["family"], missing, column["note"])
+    if noted:
+        grid.add_column("because it holds")
+    for column in shown:
+        missing = "" if column["missing"] is None else f"{column['missing']:,}"
+        grid.add_row(column["name"], column["family"], missing, *([column["note"]] if noted else []))
     if len(columns) > MOST_COLUMNS:
-        grid.add_row(f"and {len(columns) - MOST_COLUMNS} more", "", "", "")
+        grid.add_row(f"and {len(columns) - MOST_COLUMNS} more")
     return grid
 
 
@@ -66,24 +72,21 @@ def _count_table(model: DPMixture) -> Any:
     return grid
 
 
-def _cluster_table(model: DPMixture) -> Any:
+def _cluster_table(found: Findings) -> Any:
     from rich.table import Table
 
     from ..plots import percent
-    from ..report import _sources
 
     grid = Table("cluster", "rows", "share", "sure", "what tells it from the others", title_justify="left")
     grid.title = "Which clusters?"
-    n_rows = len(model.labels_)
-    found = sorted(_sources.summaries(model), key=lambda each: -each.size)
-    sure = _sources.certainty(model).probability
-    for each in found[:MOST_CLUSTERS]:
+    n_rows, clusters = len(found.labels), found.summaries
+    for each in clusters[:MOST_CLUSTERS]:
         told = "; ".join(trait.text for trait in each.traits[:MOST_TRAITS])
-        mine = float(sure[model.labels_ == each.label].mean())
+        mine = float(found.certainty.probability[found.labels == each.label].mean())
         grid.add_row(str(each.label), f"{each.size:,}", percent(each.size / n_rows), percent(mine), told)
-    if len(found) > MOST_CLUSTERS:
-        rest = sum(each.size for each in found[MOST_CLUSTERS:])
-        grid.add_row("others", f"{rest:,}", percent(rest / n_rows), "", f"{len(found) - MOST_CLUSTERS} smaller ones")
+    if len(clusters) > MOST_CLUSTERS:
+        rest = sum(each.size for each in clusters[MOST_CLUSTERS:])
+        grid.add_row("others", f"{rest:,}", percent(rest / n_rows), "", f"{len(clusters) - MOST_CLUSTERS} smaller ones")
     return grid
 
 

@@ -28,7 +28,8 @@ def demo(
     from ..datasets import load_faithful
     from ..estimators import DPMixture
     from ..io import check_folder, write_together
-    from ..report import render
+    from ..report.findings import Findings
+    from ..report.page import page_of
     from ._models import fitted
     from ._screen import show, wrote
 
@@ -36,11 +37,12 @@ def demo(
     table = load_faithful()
     typer.echo("Old Faithful: 272 eruptions, their length and the wait for the next one (minutes).")
     model, seconds = fitted(DPMixture(random_state=seed), table, None)
+    found = Findings(model)
     files: dict[str, str | bytes] = {
         "old-faithful.png": plots.render(plots.summary(model)),
-        "report.html": render(model, title="Old Faithful", command="countless demo"),
+        "report.html": page_of(found, "Old Faithful", "countless demo"),
     }
-    show(model, seconds)
+    show(found, seconds)
     typer.echo(_about_eruptions(model, table))
     wrote(write_together(out, files, "--out"))
 

@@ -82,6 +82,7 @@ def fit(
     run itself, which can be stopped at any time and continued with [bold]countless resume[/].
     """
     from ..io import check_folder
+    from ..report.findings import Findings
     from ._models import build, fitted
     from ._results import command_line, compared, write_results
     from ._screen import show, wrote
@@ -109,13 +110,14 @@ def fit(
     agreement = compared(model, chosen.label)
     command = command_line(file, options.typed(context, ("out", "overwrite", "no_report", "as_json")))
     about = {"file": file.name, "command": command, "compared": agreement}
-    paths, summary = write_results(model, folder, about, report=not no_report)
+    found = Findings(model)
+    paths, summary = write_results(found, folder, about, report=not no_report)
     if as_json:
         print_json(
             {**summary, "run": str(folder), "files": [str(path) for path in paths], "seconds": round(seconds, 3)}
         )
         return
-    show(model, seconds, agreement)
+    show(found, seconds, agreement)
     wrote(paths, folder)
 
 

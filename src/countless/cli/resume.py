@@ -41,6 +41,7 @@ def resume(
     [bold]countless fit[/]. The table is not needed: the run holds its rows.
     """
     from .. import io
+    from ..report.findings import Findings
     from ._models import one_line_warnings, stopped
     from ._results import about_run, write_results
     from ._screen import show, wrote
@@ -54,9 +55,10 @@ def resume(
             raise KeyboardInterrupt(stopped(run)) from None
     seconds = time.perf_counter() - start
     about = about_run(run)
-    paths, summary = write_results(model, run, about, report=not no_report, option="RUN")
+    found = Findings(model)
+    paths, summary = write_results(found, run, about, report=not no_report, option="RUN")
     if as_json:
         print_json({**summary, "run": str(run), "files": [str(path) for path in paths], "seconds": round(seconds, 3)})
         return
-    show(model, seconds, about.get("compared"))
+    show(found, seconds, about.get("compared"))
     wrote(paths, Path(run))

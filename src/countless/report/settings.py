@@ -92,7 +92,7 @@ def _described(value: Any) -> str:
     parts = []
     for field in dataclasses.fields(value):
         setting = getattr(value, field.name)
-        if np.ndim(setting) == 0 or np.size(setting) <= 6:
+        if isinstance(setting, (str, int, float)) or (isinstance(setting, np.ndarray) and setting.size <= 6):
             shown = code(_rounded(setting), "")
             if len(shown) <= 80:
                 parts.append(f"{field.name}={shown}")

@@ -14,7 +14,7 @@ function axisChoices() {
   if (page.plane !== null) {
     ['x', 'y'].forEach((key, i) => list.push({
       name: COMPONENT[i],
-      title: `${COMPONENT[i]} (${percent(page.plane.share[i])} of the variance)`,
+      title: page.plane.names[i],
       values: page.plane[key],
       levels: null,
     }));
