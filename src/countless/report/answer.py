@@ -44,20 +44,15 @@ def _how_many(findings: Findings) -> dict[str, str]:
     pmf = findings.posterior.n_clusters_pmf()
     low, high = likely(pmf)
     own = pmf.get(found, 0.0)
-    words = "in every draw" if own == 1.0 else f"with a probability of {percent(own)}"
-    words += (
-        "."
-        if low == high == found
-        else f"; with at least 95%, {low} to {high}."
-        if low < high
-        else f"; {low} with 95%."
-    )
+    words = "in every draw." if own == 1.0 else f"with a probability of {percent(own)}"
+    if own < 1.0:
+        spread = (
+            "." if low == high == found else f"; {low} with 95%." if low == high else f"; {low} to {high} with 95%."
+        )
+        words += spread
     mode = max(pmf, key=lambda k: pmf[k])
     if mode != found:
-        words += (
-            f" The most frequent number is {mode} ({percent(pmf[mode])}): single draws open or close small clusters "
-            "that the consensus of all draws does not."
-        )
+        words += f" The most frequent number is {mode} ({percent(pmf[mode])}): draws differ in small clusters."
     return _fact(question, str(found), words)
 
 

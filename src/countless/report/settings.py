@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import shlex
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,9 @@ def _choices(model: Any) -> list[list[str]]:
     """The three choices as they were in use, every setting filled in."""
     named = {"family": model.family_, "prior": model.prior_, "inference": model.inference_}
     listed = [[name, _described(value)] for name, value in named.items()]
+    kinds = Counter(column.family for column in model.posterior_.data.columns)
+    if len(kinds) > 1:
+        listed[0][1] = f"{type(model.family_).__name__}: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
     listed.append(
         [
             "concentration",
@@ -92,7 +96,8 @@ def _described(value: Any) -> str:
     parts = []
     for field in dataclasses.fields(value):
         setting = getattr(value, field.name)
-        if isinstance(setting, (str, int, float)) or (isinstance(setting, np.ndarray) and setting.size <= 6):
+        short = isinstance(setting, np.ndarray) and setting.size <= 6
+        if short or isinstance(setting, (str, int, float)) or dataclasses.is_dataclass(setting):
             shown = code(_rounded(setting), "")
             if len(shown) <= 80:
                 parts.append(f"{field.name}={shown}")
