@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 
 import countless as cl
 from countless import report
+from countless.families.columns import Column
 from report.models import NASTY, blobs, mixed, model_of
 
 
@@ -77,9 +78,7 @@ def test_pointing_at_a_row_shows_it(visit, request, which):
 def test_what_the_tooltip_says_is_in_the_table(visit):
     """Two columns: the pixel of a row is known from its cells, so the pointer can be sent to one row."""
     rows = np.array([[0.0, 0.0], [1.0, 1.0], [10.0, 10.0], [11.0, 9.5]])
-    seen = visit(
-        report.render(model_of(rows, cl.families.resolve_family("gaussian").columns(["x", "y"]), [0, 0, 1, 1]))
-    )
+    seen = visit(report.render(model_of(rows, [Column("x", "gaussian"), Column("y", "gaussian")], [0, 0, 1, 1])))
     area = seen.page.evaluate(
         "(() => { const c = document.querySelector('#scatter canvas'); return [c.clientWidth, c.clientHeight]; })()"
     )

@@ -60,10 +60,36 @@ def test_the_plane_is_that_of_the_singular_values(rng):
     model = model_of(rows, [Column(f"c{j}", "gaussian") for j in range(4)], np.arange(50) % 2)
     plane = embedded(report.render(model))["plane"]
     u, s, _ = np.linalg.svd((rows - rows.mean(0)) / rows.std(0), full_matrices=False)
-    np.testing.assert_allclose(plane["share"], (s**2 / (s**2).sum())[:2], atol=1e-4)
+    shares = s**2 / np.sum(s**2)
+    assert f"({shares[0]:.0%} of the variance)" in plane["names"][0]
+    assert f"({shares[1]:.0%})" in plane["names"][1]
     for k, key in enumerate("xy"):
         own = np.array(plane[key])
         np.testing.assert_allclose(np.abs(own @ u[:, k]), s[k], rtol=1e-3)
+
+
+def test_profiles_are_those_of_the_rows(page):
+    """Means, shares and quartiles by pandas, of the rows that the page itself holds."""
+    import pandas as pd
+
+    frame = pd.DataFrame({column["name"]: column["cells"] for column in page["columns"]}, dtype=float)
+    cluster = np.array(page["rows"]["cluster"])
+    kinds = set()
+    for profile in page["profiles"]:
+        mine, others = frame[cluster == profile["label"]], frame[cluster != profile["label"]]
+        for trait in profile["traits"]:
+            bar, name = trait["bar"], trait["text"].split()[0].rstrip(":")
+            kinds.add(bar["kind"])
+            if bar["kind"] == "range":
+                np.testing.assert_allclose(bar["own"][2], mine[name].mean(), rtol=1e-4)
+                np.testing.assert_allclose(bar["own"][:2], mine[name].quantile([0.25, 0.75]), rtol=1e-4)
+                np.testing.assert_allclose(bar["others"], others[name].quantile([0.25, 0.75]), rtol=1e-4)
+            else:
+                level = [column["levels"] for column in page["columns"] if column["name"] == name][0]
+                code = level.index(trait["text"].split()[1])
+                np.testing.assert_allclose(bar["own"], (mine[name].dropna() == code).mean(), atol=1e-4)
+                np.testing.assert_allclose(bar["others"], (others[name].dropna() == code).mean(), atol=1e-4)
+    assert kinds == {"range", "share"}
 
 
 @pytest.mark.parametrize(

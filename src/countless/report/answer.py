@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..plots._style import count, percent
-from . import _sources
+from .findings import SURE, Findings
 
 NOT_KNOWN = {
     "map": (
@@ -24,14 +24,12 @@ NOT_KNOWN = {
 }
 
 
-def answer(model: Any, certainty: Any) -> dict[str, Any]:
+def answer(found: Findings) -> dict[str, Any]:
     """Headline, the facts below it, and what this kind of fit cannot say."""
-    kind = _sources.kind(model)
-    found = f"{count(model.n_clusters_, 'cluster')} in {count(len(model.labels_), 'row')}"
     return {
-        "headline": found,
-        "facts": [_how_many(model, kind), _how_sure(model, certainty, kind), _agreement(model), _read(model)],
-        "notKnown": NOT_KNOWN.get(kind),
+        "headline": f"{count(found.model.n_clusters_, 'cluster')} in {count(len(found.labels), 'row')}",
+        "facts": [_how_many(found), _how_sure(found), _agreement(found), _read(found)],
+        "notKnown": NOT_KNOWN.get(found.kind),
     }
 
 
@@ -39,27 +37,22 @@ def _fact(question: str, value: str, words: str, state: str = "plain") -> dict[s
     return {"question": question, "value": value, "words": words, "state": state}
 
 
-def _how_many(model: Any, kind: str) -> dict[str, str]:
-    question, found = "How many clusters?", int(model.n_clusters_)
-    if kind != "sampled":
+def _how_many(findings: Findings) -> dict[str, str]:
+    question, found = "How many clusters?", int(findings.model.n_clusters_)
+    if findings.kind != "sampled":
         return _fact(question, str(found), "Found by optimisation; how probable this number is, is not known.")
-    pmf = model.posterior_.n_clusters_pmf()
+    pmf = findings.posterior.n_clusters_pmf()
     low, high = likely(pmf)
     own = pmf.get(found, 0.0)
-    words = "in every draw" if own == 1.0 else f"with a probability of {percent(own)}"
-    words += (
-        "."
-        if low == high == found
-        else f"; with at least 95%, {low} to {high}."
-        if low < high
-        else f"; {low} with 95%."
-    )
+    words = "in every draw." if own == 1.0 else f"with a probability of {percent(own)}"
+    if own < 1.0:
+        spread = (
+            "." if low == high == found else f"; {low} with 95%." if low == high else f"; {low} to {high} with 95%."
+        )
+        words += spread
     mode = max(pmf, key=lambda k: pmf[k])
     if mode != found:
-        words += (
-            f" The most frequent number is {mode} ({percent(pmf[mode])}): single draws open or close small clusters "
-            "that the consensus of all draws does not."
-        )
+        words += f" The most frequent number is {mode} ({percent(pmf[mode])}): draws differ in small clusters."
     return _fact(question, str(found), words)
 
 
@@ -77,29 +70,29 @@ def likely(pmf: Mapping[int, float], level: float = 0.95) -> tuple[int, int]:
     return min(ranges)[2:]
 
 
-def _how_sure(model: Any, certainty: Any, kind: str) -> dict[str, str]:
-    probability = np.asarray(certainty.probability)
-    sure = float(np.mean(probability >= _sources.SURE))
-    wavering = int(np.sum(probability < _sources.SURE))
-    limit = f"{_sources.SURE:.0%}"
+def _how_sure(found: Findings) -> dict[str, str]:
+    probability = np.asarray(found.certainty.probability)
+    sure = float(np.mean(probability >= SURE))
+    wavering = int(np.sum(probability < SURE))
+    limit = f"{SURE:.0%}"
     words = f"of the rows belong to their cluster with a probability of {limit} or more"
     words += f"; {count(wavering, 'row')} {'wavers' if wavering == 1 else 'waver'}." if wavering else "; none wavers."
-    if kind == "map":
+    if found.kind == "map":
         words += " Given the clusters as they are: other partitions are not counted."
-    if kind == "variational":
+    if found.kind == "variational":
         words += " By the approximation, which tends to be too confident."
     return _fact("How sure are the rows?", percent(sure), words)
 
 
-def _agreement(model: Any) -> dict[str, str]:
-    verdict = _sources.verdict(model)
+def _agreement(found: Findings) -> dict[str, str]:
+    verdict = found.diagnostics
     state = {True: "good", False: "bad", None: "unknown"}[verdict.converged]
     value = {True: "Yes", False: "No", None: "Not known"}[verdict.converged]
-    return _fact("Has the fit settled?", value, verdict.text, state)
+    return _fact("Has the fit settled?", value, verdict.verdict, state)
 
 
-def _read(model: Any) -> dict[str, str]:
-    data = model.posterior_.data
+def _read(found: Findings) -> dict[str, str]:
+    data = found.data
     categories = sum(column.is_categorical for column in data.columns)
     numbers = len(data.columns) - categories
     parts = [count(n, noun) for n, noun in ((numbers, "numeric column"), (categories, "column of categories")) if n]

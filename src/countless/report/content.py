@@ -7,42 +7,41 @@ from typing import Any
 import numpy as np
 
 from ..plots._style import COLOURS, count
-from . import _sources
 from .answer import answer
+from .findings import SURE, Findings
 from .profiles import profiles
 from .rows import Shown, cells, plane
 from .settings import settings
-from .views import counts, pairs, traces
+from .views import agreement, counts, pairs, traces
 
 
-def content(model: Any, most_rows: int, title: str | None, command: str | None) -> dict[str, Any]:
+def content(found: Findings, most_rows: int, title: str | None, command: str | None) -> dict[str, Any]:
     """The page of a fitted model with at most so many of its rows."""
-    data = model.posterior_.data
-    labels = np.asarray(model.labels_)
-    certainty = _sources.certainty(model)
-    shown = Shown.of(data, labels, most_rows)
+    data, sure = found.data, found.certainty
+    shown = Shown.of(data, found.labels, most_rows)
     n_rows, n_columns = data.rows.shape
     return {
         "title": title or f"{count(n_rows, 'row')}, {count(n_columns, 'column')}",
-        "kind": _sources.kind(model),
+        "kind": found.kind,
         "nRows": n_rows,
         "nColumns": n_columns,
-        "nClusters": int(model.n_clusters_),
-        "sure": _sources.SURE,
+        "nClusters": int(found.model.n_clusters_),
+        "sure": SURE,
         "colours": COLOURS,
-        "answer": answer(model, certainty),
+        "answer": answer(found),
         "rows": {
             "number": (shown.rows + 1).tolist(),
-            "cluster": labels[shown.rows].tolist(),
-            "p": np.round(certainty.probability[shown.rows], 3).tolist(),
-            "second": certainty.runner_up[shown.rows].tolist(),
-            "p2": np.round(certainty.runner_up_probability[shown.rows], 3).tolist(),
+            "cluster": found.labels[shown.rows].tolist(),
+            "p": np.round(sure.probability[shown.rows], 3).tolist(),
+            "second": sure.runner_up[shown.rows].tolist(),
+            "p2": np.round(sure.runner_up_probability[shown.rows], 3).tolist(),
         },
         "columns": cells(data, shown),
         "plane": plane(data, shown),
-        "profiles": profiles(model, shown),
-        "counts": counts(model),
-        "pairs": pairs(model, certainty),
-        "traces": traces(model),
-        "settings": settings(model, command),
+        "profiles": profiles(found),
+        "counts": counts(found),
+        "pairs": pairs(found),
+        "traces": traces(found),
+        "agreement": agreement(found),
+        "settings": settings(found.model, command),
     }

@@ -21,9 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..io import write_whole
 from .content import content
+from .findings import Findings
 
 # The page opens at once and passes through any mail server below this many bytes.
 MOST_BYTES = 9_500_000
+MOST_ROWS = 20_000
 FEWEST_ROWS = 500
 SCRIPTS = ("core", "charts", "scatter", "heatmap", "profiles", "table", "settings", "main")
 
@@ -63,14 +65,7 @@ def render(model: Any, *, title: str | None = None, command: str | None = None) 
     (True, True)
     """
     check_is_fitted(model, "posterior_")
-    if getattr(model.posterior_, "data", None) is None:
-        raise ValueError("model: its posterior does not hold the rows it is about; fit it again")
-    most_rows = 20_000
-    page = _assemble(content(model, most_rows, title, command))
-    while len(page) > MOST_BYTES and most_rows > FEWEST_ROWS:
-        most_rows //= 2
-        page = _assemble(content(model, most_rows, title, command))
-    return page
+    return page_of(Findings(model), title, command)
 
 
 def write(model: Any, path: str | os.PathLike[str], *, title: str | None = None, command: str | None = None) -> Path:
@@ -98,6 +93,16 @@ def write(model: Any, path: str | os.PathLike[str], *, title: str | None = None,
     True
     """
     return write_whole(path, render(model, title=title, command=command))
+
+
+def page_of(found: Findings, title: str | None = None, command: str | None = None) -> str:
+    """The page of what was found, with fewer rows where it would be too large."""
+    most_rows = MOST_ROWS
+    page = _assemble(content(found, most_rows, title, command))
+    while len(page) > MOST_BYTES and most_rows > FEWEST_ROWS:
+        most_rows //= 2
+        page = _assemble(content(found, most_rows, title, command))
+    return page
 
 
 def _assemble(page: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Profiles of the clusters: what distinguishes each, in words and in figures of its own beside those of all rows."""
+"""Profiles of the clusters: what distinguishes each, in words and as a small picture beside the other rows."""
 
 from __future__ import annotations
 
@@ -7,65 +7,62 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _sources
-from .rows import Shown, digits, plain
+from ..posterior.summaries import Trait
+from .findings import Findings
+from .rows import digits, plain
+
+FloatArray = NDArray[np.float64]
 
 # Traits of one cluster that are worth a line.
 MOST_TRAITS = 6
 
 
-def profiles(model: Any, shown: Shown) -> list[dict[str, Any]]:
+def profiles(found: Findings) -> list[dict[str, Any]]:
     """One entry for each cluster, the largest first."""
-    data, labels = model.posterior_.data, np.asarray(model.labels_)
-    scales = {column.name: _scale(column, data.rows[:, j]) for j, column in enumerate(data.columns)}
-    at = {column.name: j for j, column in enumerate(data.columns)}
-    found = []
-    for summary in sorted(_sources.summaries(model), key=lambda each: (-each.size, each.label)):
-        mine = labels == summary.label
+    data, place = found.data, {column.name: j for j, column in enumerate(found.data.columns)}
+    entries = []
+    for summary in found.summaries:
+        mine = found.labels == summary.label
         traits = []
         for trait in summary.traits[:MOST_TRAITS]:
-            cells = data.rows[mine, at[trait.column]]
-            traits.append(
-                {
-                    "text": trait.text,
-                    "column": trait.column,
-                    "level": trait.level,
-                    "effect": round(float(trait.effect), 3),
-                    "bar": _shares(trait)
-                    if trait.level is not None
-                    else _ranges(scales[trait.column], cells, trait.value),
-                }
-            )
-        found.append(
+            j = place[trait.column]
+            cells = data.rows[:, j]
+            share = trait.level is not None or data.columns[j].cells == "shares" or _is_truth(cells)
+            bar = _shares(trait) if share else _ranges(cells, mine, trait.value)
+            traits.append({"text": trait.text, "effect": round(float(trait.effect), 3), "bar": bar})
+        entries.append(
             {
                 "label": int(summary.label),
                 "size": int(summary.size),
                 "low": int(summary.size_low),
                 "high": int(summary.size_high),
-                "p": round(float(summary.probability), 3),
+                "p": round(float(found.certainty.probability[mine].mean()), 3),
                 "traits": traits,
             }
         )
-    return found
+    return entries
 
 
-def _shares(trait: Any) -> dict[str, Any]:
-    return {"kind": "share", "own": round(float(trait.value), 4), "all": round(float(trait.overall), 4)}
+def _is_truth(cells: FloatArray) -> bool:
+    """Whether all cells are zeros and ones: their mean is a share."""
+    return bool(np.all((cells == 0.0) | (cells == 1.0) | np.isnan(cells)))
 
 
-def _scale(column: Any, cells: NDArray[np.float64]) -> Any:
-    """Ends of the line that a column's dots are drawn on, and the middle half of all rows."""
-    known = cells[np.isfinite(cells)]
-    if column.is_categorical or len(known) == 0:
+def _shares(trait: Trait) -> dict[str, Any]:
+    return {"kind": "share", "own": round(float(trait.value), 4), "others": round(float(trait.others), 4)}
+
+
+def _ranges(cells: FloatArray, mine: NDArray[np.bool_], value: float) -> dict[str, Any] | None:
+    """Ends of the line, the middle half of the other rows, that of the cluster, and its mean."""
+    known = ~np.isnan(cells)
+    own, others = cells[known & mine], cells[known & ~mine]
+    if len(own) == 0 or len(others) == 0:
         return None
-    significant = digits(known)
-    return significant, plain(np.quantile(known, [0.01, 0.99, 0.25, 0.75]), significant)
-
-
-def _ranges(scale: Any, cells: NDArray[np.float64], value: float) -> dict[str, Any] | None:
-    known = cells[np.isfinite(cells)]
-    if scale is None or len(known) == 0:
-        return None
-    significant, everyone = scale
-    own = plain(np.append(np.quantile(known, [0.25, 0.75]), value), significant)
-    return {"kind": "range", "all": everyone, "own": own}
+    significant = digits(cells[known])
+    ends = np.quantile(cells[known], [0.01, 0.99])
+    return {
+        "kind": "range",
+        "ends": plain(np.array([min(ends[0], value), max(ends[1], value)]), significant),
+        "others": plain(np.quantile(others, [0.25, 0.75]), significant),
+        "own": plain(np.append(np.quantile(own, [0.25, 0.75]), value), significant),
+    }

@@ -1,9 +1,4 @@
-"""The rows of the page: which of them, which columns, their cells with as many digits as are needed, and a plane.
-
-The plane is that of the first two principal components. Numbers are standardised; a category l of share p enters as
-(1[l] - p) / sqrt(p), as in multiple correspondence analysis (Greenacre 2017, *Correspondence analysis in
-practice*), scaled so that each column has a variance of one; a missing cell counts as the mean of its column.
-"""
+"""The rows of the page: which of them, which columns, their cells with as many digits as are needed, and a plane."""
 
 from __future__ import annotations
 
@@ -12,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..plots._plane import principal
+from ..posterior.data import Data
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -23,8 +21,6 @@ MOST_COLUMNS = 60
 SMALL = 100
 # Digits by which the cells of a column differ.
 DIGITS = 5
-# Categories of one column that enter the plane: the most frequent ones.
-MOST_LEVELS = 20
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Shown:
     columns: IntArray
 
     @classmethod
-    def of(cls, data: Any, labels: NDArray[Any], most_rows: int) -> Shown:
+    def of(cls, data: Data, labels: NDArray[Any], most_rows: int) -> Shown:
         """At most ``most_rows`` rows, always the same ones, small clusters whole; the columns that tell most."""
         n_columns = min(data.rows.shape[1], MOST_COLUMNS)
         rows = spread(labels, min(most_rows, MOST_CELLS // n_columns), SMALL)
@@ -78,7 +74,7 @@ def separation(cells: FloatArray, labels: NDArray[Any], levels: tuple[str, ...] 
     return between / total if total > 0.0 else 0.0
 
 
-def cells(data: Any, shown: Shown) -> list[dict[str, Any]]:
+def cells(data: Data, shown: Shown) -> list[dict[str, Any]]:
     """Each shown column with its cells; null for a missing one."""
     out = []
     for j in shown.columns:
@@ -115,36 +111,12 @@ def plain(values: FloatArray, significant: int) -> list[float | int | None]:
     ]
 
 
-def plane(data: Any, shown: Shown) -> dict[str, Any] | None:
-    """The shown rows in the plane of the first two principal components, with their shares of the variance."""
-    encoded = np.concatenate([_encoded(data.rows[:, j], column) for j, column in enumerate(data.columns)], axis=1)
-    if len(data.columns) < 2 or encoded.shape[1] < 2 or len(encoded) < 3:
+def plane(data: Data, shown: Shown) -> dict[str, Any] | None:
+    """The shown rows in the plane of the first two principal components; None where there is no plane."""
+    if len(data.columns) < 2 or len(data.rows) < 3:
         return None
-    values, vectors = np.linalg.eigh(encoded.T @ encoded)
-    total = float(values.sum())
-    if total <= 0.0:
+    found = principal(data, list(range(len(data.columns))))
+    if found.places.shape[1] < 2:
         return None
-    axes = vectors[:, ::-1][:, :2]
-    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-    points = encoded[shown.rows] @ axes
-    return {
-        "x": plain(points[:, 0], DIGITS),
-        "y": plain(points[:, 1], DIGITS),
-        "share": [round(float(value) / total, 4) for value in values[::-1][:2]],
-    }
-
-
-def _encoded(cells: FloatArray, column: Any) -> FloatArray:
-    known = ~np.isnan(cells)
-    if not known.any():
-        return np.zeros((len(cells), 0))
-    if column.levels is None:
-        mean, scale = cells[known].mean(), cells[known].std()
-        return np.where(known, (cells - mean) / (scale or 1.0), 0.0)[:, None] if scale else np.zeros((len(cells), 0))
-    shares = np.bincount(cells[known].astype(np.int64), minlength=len(column.levels)) / known.sum()
-    codes = [code for code in np.argsort(-shares, kind="stable")[:MOST_LEVELS] if 0.0 < shares[code] < 1.0]
-    if not codes:
-        return np.zeros((len(cells), 0))
-    scale = np.sqrt(max(len(codes) - 1, 1))
-    parts = [np.where(known, ((cells == code) - shares[code]) / (np.sqrt(shares[code]) * scale), 0.0) for code in codes]
-    return np.stack(parts, axis=1)
+    points = found.places[shown.rows]
+    return {"x": plain(points[:, 0], DIGITS), "y": plain(points[:, 1], DIGITS), "names": found.names}

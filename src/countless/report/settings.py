@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import shlex
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,18 @@ from .rows import digits, plain
 
 ROOMS = ("families", "priors", "inference", "tuning")
 MOST_READ = 200
+MOST_LISTED = 12
 
 
 def settings(model: Any, command: str | None) -> dict[str, Any]:
     """Everything of the last section of the page."""
-    data = model.posterior_.data
+    columns = columns_of(model)
     return {
         "python": python_code(model),
         "shell": command or shell_command(model),
         "seeded": _seed(model) is not None,
-        "columns": [_read(column, data.rows[:, j]) for j, column in enumerate(data.columns[:MOST_READ])],
+        "columns": [_shortened(column) for column in columns[:MOST_READ]],
+        "nColumns": len(columns),
         "choices": _choices(model),
         "versions": versions(),
     }
@@ -39,16 +42,30 @@ def versions() -> dict[str, str]:
     return {"countless": __version__, "python": platform.python_version(), **libraries}
 
 
+def _shortened(column: dict[str, Any]) -> dict[str, Any]:
+    """Of many levels, the first: a page has no room for more."""
+    levels = column["levels"]
+    return {**column, "levels": levels and levels[:MOST_LISTED], "nLevels": levels and len(levels)}
+
+
+def columns_of(model: Any) -> list[dict[str, Any]]:
+    """How each column was read and why, those that were left out too, in the order of the table."""
+    data = model.posterior_.data
+    schema = getattr(model.family_, "schema", None) or data.columns
+    place = {column.name: j for j, column in enumerate(data.columns)}
+    return [_read(column, data.rows[:, place[column.name]] if column.name in place else None) for column in schema]
+
+
 def _read(column: Any, cells: Any) -> dict[str, Any]:
-    known = cells[~np.isnan(cells)]
+    known = np.empty(0) if cells is None else cells[~np.isnan(cells)]
     levels = None if column.levels is None else [str(level) for level in column.levels]
     low, high = plain(np.array([known.min(), known.max()]), digits(known)) if len(known) else (None, None)
     return {
         "name": column.name,
         "family": column.family,
-        "missing": len(cells) - len(known),
-        "levels": levels if levels is None else levels[:12],
-        "nLevels": None if levels is None else len(levels),
+        "missing": None if cells is None else len(cells) - len(known),
+        "note": column.note,
+        "levels": levels,
         "low": low,
         "high": high,
     }
@@ -58,6 +75,9 @@ def _choices(model: Any) -> list[list[str]]:
     """The three choices as they were in use, every setting filled in."""
     named = {"family": model.family_, "prior": model.prior_, "inference": model.inference_}
     listed = [[name, _described(value)] for name, value in named.items()]
+    kinds = Counter(column.family for column in model.posterior_.data.columns)
+    if len(kinds) > 1:
+        listed[0][1] = f"{type(model.family_).__name__}: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
     listed.append(
         [
             "concentration",
@@ -76,7 +96,8 @@ def _described(value: Any) -> str:
     parts = []
     for field in dataclasses.fields(value):
         setting = getattr(value, field.name)
-        if np.ndim(setting) == 0 or np.size(setting) <= 6:
+        short = isinstance(setting, np.ndarray) and setting.size <= 6
+        if short or isinstance(setting, (str, int, float)) or dataclasses.is_dataclass(setting):
             shown = code(_rounded(setting), "")
             if len(shown) <= 80:
                 parts.append(f"{field.name}={shown}")

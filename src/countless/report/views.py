@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _sources
+from ..posterior.quantities import label_free
+from .findings import Findings
 from .rows import plain, spread
 
 # Rows of the heat map and draws it is taken over: more would not be seen.
@@ -17,23 +18,31 @@ MOST_DRAWS = 1_000
 MOST_STEPS = 400
 MOST_CHAINS = 8
 
+WORDS = {
+    "n_clusters": "number of clusters",
+    "log_joint": "log joint density",
+    "entropy": "evenness of the sizes (entropy)",
+    "largest_share": "share of the largest cluster",
+    "concentration": "concentration",
+}
 
-def counts(model: Any) -> list[list[float]] | None:
+
+def counts(found: Findings) -> list[list[float]] | None:
     """Posterior of the number of clusters, as pairs; None where it is not known."""
-    if _sources.kind(model) != "sampled":
+    if found.kind != "sampled":
         return None
-    return [[k, round(share, 4)] for k, share in sorted(model.posterior_.n_clusters_pmf().items())]
+    return [[k, round(share, 4)] for k, share in sorted(found.posterior.n_clusters_pmf().items())]
 
 
-def pairs(model: Any, certainty: Any) -> dict[str, Any] | None:
+def pairs(found: Findings) -> dict[str, Any] | None:
     """How probably rows share a cluster, for some rows in the order of the consensus; None for one partition."""
-    if _sources.kind(model) == "map":
+    if found.kind == "map":
         return None
-    labels = np.asarray(model.labels_)
+    labels = found.labels
     rows = spread(labels, MOST_PAIRED, 5)
     size = np.bincount(labels)
-    rows = rows[np.lexsort((-np.asarray(certainty.probability)[rows], labels[rows], -size[labels[rows]]))]
-    draws = model.posterior_.flat_labels(MOST_DRAWS)[:, rows]
+    rows = rows[np.lexsort((-found.certainty.probability[rows], labels[rows], -size[labels[rows]]))]
+    draws = found.posterior.flat_labels(MOST_DRAWS)[:, rows]
     share = together(draws)
     below = share[np.tril_indices(len(rows), -1)]
     return {
@@ -53,22 +62,34 @@ def together(draws: NDArray[Any]) -> NDArray[np.float64]:
     return total / len(draws)
 
 
-def traces(model: Any) -> list[dict[str, Any]]:
+def traces(found: Findings) -> list[dict[str, Any]]:
     """Quantities along each chain, thinned evenly; along the steps of an optimiser for fits without chains."""
-    posterior = model.posterior_
-    if _sources.kind(model) != "sampled":
+    posterior = found.posterior
+    if found.kind != "sampled":
         steps = np.asarray(posterior.objective, dtype=np.float64).ravel()
         steps = steps[np.isfinite(steps)]
         name = "bound on the log evidence" if posterior.components is not None else "log joint density"
         return [_trace(name, steps[None], "step")] if len(steps) > 1 else []
-    found = [
-        _trace("number of clusters", posterior.n_clusters, "draw"),
-        _trace("log joint density", posterior.log_joint, "draw"),
+    quantities = label_free(posterior)
+    quantities.pop("entropy")
+    return [_trace(WORDS.get(name, f"learned {name}"), values, "draw") for name, values in quantities.items()]
+
+
+def agreement(found: Findings) -> list[dict[str, Any]]:
+    """R-hat and effective draws of each quantity; empty where there are no chains to compare."""
+    return [
+        {
+            "name": WORDS.get(each.name, f"learned {each.name}"),
+            "rhat": _rounded(each.rhat, 3),
+            "bulk": _rounded(each.ess_bulk, 0),
+            "tail": _rounded(each.ess_tail, 0),
+        }
+        for each in found.diagnostics.quantities
     ]
-    if np.ptp(posterior.concentration) > 0.0:
-        found.append(_trace("concentration", posterior.concentration, "draw"))
-    found.extend(_trace(f"learned {name}", values, "draw") for name, values in posterior.hyperparameters.items())
-    return found
+
+
+def _rounded(value: float, decimals: int) -> float | None:
+    return round(float(value), decimals) if np.isfinite(value) else None
 
 
 def _trace(name: str, values: NDArray[Any], unit: str) -> dict[str, Any]:

@@ -60,6 +60,25 @@ function tracesView() {
     grid.append(make('figure', { role: 'img', 'aria-label': `Trace of the ${trace.name}` }, make('figcaption', null, trace.name), box));
     drawn(box, (width) => box.replaceChildren(traceOf(trace, width)));
   }
+  if (page.agreement.length > 0) node.append(agreementTable());
+}
+
+// R-hat and effective draws, for those who know them.
+function agreementTable() {
+  const shown = (value) => (value === null ? '' : grouped(value));
+  const head = ['quantity', 'R-hat', 'effective draws', 'in the tails'].map((name, i) => make('th', { scope: 'col', class: i ? 'number' : '' }, name));
+  const rows = page.agreement.map(({ name, rhat, bulk, tail }) => make(
+    'tr', null, make('td', { class: 'wrap' }, name),
+    make('td', { class: 'number' }, rhat === null ? '' : rhat.toFixed(3)),
+    make('td', { class: 'number' }, shown(bulk)),
+    make('td', { class: 'number' }, shown(tail)),
+  ));
+  return make(
+    'details', null,
+    make('summary', null, 'In figures'),
+    make('p', { class: 'small' }, 'R-hat compares chains with each other: 1 is agreement, more than 1.1 is not. Effective draws say how many independent draws these are worth.'),
+    make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Agreement of the chains' }, make('table', null, make('thead', null, make('tr', null, ...head)), make('tbody', null, ...rows))),
+  );
 }
 
 function traceOf(trace, width) {

@@ -5,8 +5,8 @@ const FIRST_CARDS = 12;
 function profilesView() {
   const cards = make('div', { class: 'cards' });
   const kinds = new Set(page.profiles.flatMap(({ traits }) => traits.map(({ bar }) => (bar === null ? '' : bar.kind))));
-  const range = kinds.has('range') ? ' On a line, the dot is the mean of the cluster and the thin bar its middle half; the grey bar is the middle half of all rows.' : '';
-  const share = kinds.has('share') ? ' For a category, the coloured bar is its share in the cluster and the upright line its share in all rows.' : '';
+  const range = kinds.has('range') ? ' On a line, the dot is the mean of the cluster and the thin bar its middle half; the grey bar is the middle half of the other rows.' : '';
+  const share = kinds.has('share') ? ' For a category, the coloured bar is its share in the cluster and the upright line its share in the other rows.' : '';
   const words = page.profiles.length === 1
     ? 'All rows are in one cluster: nothing tells them apart.'
     : `What tells each cluster from the other rows, the most telling first.${range}${share}`;
@@ -43,13 +43,13 @@ function lineOf(bar, k) {
   if (bar.kind === 'share') {
     stroke(0, 100, 9, 9, 'var(--grid)', 10);
     stroke(0, 100 * bar.own, 9, 9, colourOf(k), 10);
-    stroke(100 * bar.all, 100 * bar.all, 2, 16, 'var(--ink)', 2);
+    stroke(100 * bar.others, 100 * bar.others, 2, 16, 'var(--ink)', 2);
     return picture;
   }
-  const [low, high, allLow, allHigh] = bar.all;
+  const [low, high] = bar.ends;
   const at = (value) => (high > low ? Math.max(1, Math.min(99, (100 * (value - low)) / (high - low))) : 50);
   stroke(0, 100, 9, 9, 'var(--line)', 1);
-  stroke(at(allLow), at(allHigh), 9, 9, 'var(--pale)', 10);
+  stroke(at(bar.others[0]), at(bar.others[1]), 9, 9, 'var(--pale)', 10);
   stroke(at(bar.own[0]), at(bar.own[1]), 9, 9, colourOf(k), 4);
   // A stroke of no length with round ends is a dot that stretching does not make an ellipse.
   const dot = (colour, width) => picture.append(svg('line', { x1: at(bar.own[2]), x2: at(bar.own[2]), y1: 9, y2: 9, stroke: colour, 'stroke-width': width, 'vector-effect': 'non-scaling-stroke', 'stroke-linecap': 'round' }));

@@ -14,7 +14,7 @@ function axisChoices() {
   if (page.plane !== null) {
     ['x', 'y'].forEach((key, i) => list.push({
       name: COMPONENT[i],
-      title: `${COMPONENT[i]} (${percent(page.plane.share[i])} of the variance)`,
+      title: page.plane.names[i],
       values: page.plane[key],
       levels: null,
     }));
@@ -109,7 +109,8 @@ class Scatter {
     const y = this.choices[this.y];
     const lacks = (axis) => axis.values !== null && axis.values.includes(null);
     this.gutter = [lacks(x) ? GUTTER : 0, lacks(y) ? GUTTER : 0];
-    const named = y.levels !== null ? Math.min(130, 16 + 7 * Math.max(...y.levels.map((level) => Math.min(level.length, 16)))) : 62;
+    const longest = y.levels === null ? 0 : Math.max(...y.levels.map((level) => Math.min(level.length, 16)));
+    const named = Math.max(62, Math.min(140, 30 + 7 * longest));
     this.area = { left: named, right: width - 10, top: 10, bottom: height - 46 };
     const [xLow, xHigh] = this.view ? this.view.x : extent(x);
     const [yLow, yHigh] = this.view ? this.view.y : extent(y);
