@@ -85,7 +85,7 @@ def test_profiles_are_those_of_the_rows(page):
                 np.testing.assert_allclose(bar["own"][:2], mine[name].quantile([0.25, 0.75]), rtol=1e-4)
                 np.testing.assert_allclose(bar["others"], others[name].quantile([0.25, 0.75]), rtol=1e-4)
             else:
-                level = [column["levels"] for column in page["columns"] if column["name"] == name][0]
+                level = next(column["levels"] for column in page["columns"] if column["name"] == name)
                 code = level.index(trait["text"].split()[1])
                 np.testing.assert_allclose(bar["own"], (mine[name].dropna() == code).mean(), atol=1e-4)
                 np.testing.assert_allclose(bar["others"], (others[name].dropna() == code).mean(), atol=1e-4)

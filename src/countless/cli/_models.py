@@ -54,7 +54,7 @@ def build(
     gaps = resolved.draws_gaps(rows)
     engine: Any = from_name(
         "--inference",
-        lambda name: resolve_inference(name, *rows.shape, chosen_prior.has_sticks, False, gaps),
+        lambda name: resolve_inference(name, len(rows), rows.shape[1], chosen_prior.has_sticks, False, gaps),
         inference,
     )
     _check_settings(engine, inference, settings)
