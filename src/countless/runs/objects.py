@@ -17,7 +17,7 @@ from .. import priors
 from .._random import as_generator, generator_from, generator_state
 from ..families import FAMILIES, Family
 from ..families.columns import Column
-from ..families.table import Block
+from ..families.table import Block, Table
 from ..inference import ENGINES
 from ..inference.hyperparameters import HyperparameterUpdate
 from ..priors import names as prior_names
@@ -32,7 +32,7 @@ def classes() -> dict[str, Any]:
     """The classes that a file may name."""
     known: dict[str, Any] = {"column": Column, "move:hyperparameters": HyperparameterUpdate}
     registers: dict[str, Mapping[str, type]] = {
-        "family": FAMILIES,
+        "family": {**FAMILIES, Table.short_name(): Table},
         "prior": prior_names._REGISTRY,
         "inference": ENGINES,
         "tuning": TUNINGS,
