@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .ball import CredibleBall
+from .certainty import Certainty
 from .draws import Posterior
 from .predictive import Predictor
 
-__all__ = ["Posterior", "Predictor"]
+__all__ = ["Certainty", "CredibleBall", "Posterior", "Predictor"]

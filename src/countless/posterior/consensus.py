@@ -62,26 +62,28 @@ def consensus(
     """Partition of least expected loss to the draws (draw, row), numbered by first appearance."""
     kind = choose("loss", loss, LOSSES)
     most = draws.shape[1] if not max_clusters else whole_number("max_clusters", max_clusters, 1)
+    if n_restarts is not None:
+        n_restarts = whole_number("n_restarts", n_restarts, 1)
     rng = as_generator(random_state)
     data = condense(_thinned(draws))
     if len(data.draws) == 1 and int(data.draws.max()) < most:
         return by_first_appearance(data.draws[0][data.row_of])
     screen = _Screen.of(data, kind, most, rng)
-    best = _search(data, kind, screen.best(data, 2), most, n_restarts, rng)
+    best = _search(data, kind, screen.best(data, 4), most, n_restarts, rng)
     return by_first_appearance(screen.better(data, kind, best)[data.row_of])
 
 
 def _thinned(draws: NDArray[Any]) -> NDArray[Any]:
     """Draws whose tables fit, evenly spaced."""
     n_clusters = draws.max(axis=1).astype(np.int64) + 1
-    cells = n_clusters.mean() * _room(n_clusters.max(), draws.shape[1])
+    cells = n_clusters.mean() * _room(int(n_clusters.max()), draws.shape[1])
     kept = int(max(2, min(MOST_LOOKED_AT // draws.shape[1], MOST_COUNTS // cells)))
     return draws if len(draws) <= kept else draws[np.linspace(0, len(draws) - 1, kept).astype(np.int64)]
 
 
 def _room(n_clusters: int, most: int) -> int:
     """Slots for some clusters more, in whole vectors."""
-    return LANES * (min(int(n_clusters) + LANES, most) // LANES + 1)
+    return LANES * (min(n_clusters + LANES, most) // LANES + 1)
 
 
 class _Screen(NamedTuple):
@@ -124,19 +126,17 @@ class _Screen(NamedTuple):
 def _search(
     data: Condensed, loss: Loss, best_draws: list[IntArray], most: int, n_restarts: int | None, rng: np.random.Generator
 ) -> IntArray:
-    """The best partition of all restarts: from the best draws, from one cluster, and row by row in random order.
+    """The best partition of all restarts: from the best draws and from elsewhere.
 
     Without a number of restarts, a search that takes its time ends when several have met in the best partition.
     """
     t = table(data, loss, most)
     n_rows, n_draws = t.cells.shape
-    room = _room(data.draws.max() + 1, min(n_rows, most))
+    room = _room(int(data.draws.max()) + 1, min(n_rows, most))
     work = float(t.cells.size) * min(room, LANES * (1 + t.n_cells // n_draws // LANES))
     count = n_restarts or (RESTARTS if work > QUICK else QUICK_RESTARTS)
-    nothing = np.full(n_rows, -1)
-    starts = [*best_draws[:1], nothing, nothing, np.zeros(n_rows, dtype=np.int64), *best_draws[1:]][:count]
-    starts += [nothing] * (count - len(starts))
     streams = spawn(rng, count)
+    starts = _starts(best_draws, n_rows, min(room, most, n_rows), count, rng)
     threads = max(1, MOST_COUNTS // (t.n_cells * room))
     found: list[Found] = []
 
@@ -151,6 +151,18 @@ def _search(
         if n_restarts is None and work > QUICK and (met >= ENOUGH or spent > BUDGET):
             break
     return min(found, key=lambda each: each.objective).labels
+
+
+def _starts(
+    best_draws: list[IntArray], n_rows: int, n_clusters: int, count: int, rng: np.random.Generator
+) -> list[IntArray]:
+    """Where restarts begin: draws, one cluster, no clusters at all (-1), and in turn with these random labels."""
+    nothing = np.full(n_rows, -1)
+    starts = [*best_draws[:1], nothing, nothing, np.zeros(n_rows, dtype=np.int64), *best_draws[1:]]
+    while len(starts) < count:
+        width = int(rng.integers(1, n_clusters, endpoint=True))
+        starts += [nothing, rng.integers(width, size=n_rows)]
+    return starts[:count]
 
 
 class Found(NamedTuple):

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._random import as_generator
+from .._validate import choose, whole_number
 from ..inference import Components, Draws, Truncation
 from . import partitions
+from .ball import METRICS, CredibleBall, credible_ball
+from .certainty import Certainty, row_certainty
 from .consensus import consensus
 from .data import Data
 from .diagnostics import Diagnostics, diagnose
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# A full similarity matrix beyond this many rows would take more than 3 GB.
+# A full similarity matrix of so many rows takes 1.6 GB.
 MOST_ROWS = 20_000
 
 
@@ -196,15 +200,79 @@ class Posterior:
         values, counts = np.unique(self.n_clusters, return_counts=True)
         return {int(k): float(c) / self.n_draws for k, c in zip(values, counts, strict=True)}
 
-    def similarity(self) -> FloatArray:
-        """Probability that two rows are in the same cluster, for every pair of rows."""
-        flat = self.flat_labels()
-        if flat.shape[1] > MOST_ROWS:
+    def similarity(
+        self,
+        rows: Any = None,
+        columns: Any = None,
+        at_most: int | None = None,
+        sparse: bool = False,
+        threshold: float = 0.5,
+    ) -> Any:
+        """Probability that two rows are in the same cluster, for every pair of rows or for chosen ones.
+
+        Parameters
+        ----------
+        rows : array of int or bool, optional
+            Rows to compare; all of them by default, if there are at most 20,000.
+        columns : array of int or bool, optional
+            Rows to compare these with; by default with each other.
+        at_most : int, optional
+            Draws to use, evenly spaced; all by default.
+        sparse : bool
+            All pairs of probability ``threshold`` or more as a SciPy sparse array, for any number of rows.
+        threshold : float
+            Above 0, for ``sparse=True``.
+
+        Returns
+        -------
+        array (row, column) or scipy.sparse.csr_array
+            In single precision beyond 5,000 rows.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> model.posterior_.similarity(rows=[0], columns=[0, 1, 2, 3]).shape
+        (1, 4)
+        >>> model.posterior_.similarity(sparse=True).nnz
+        18
+        """
+        draws = self.flat_labels(at_most)
+        n_rows = draws.shape[1]
+        if sparse:
+            if rows is not None or columns is not None:
+                raise ValueError("sparse: pairs of all rows are listed; give rows and columns without it")
+            if not 0.0 < threshold <= 1.0:
+                raise ValueError(f"threshold must be above 0 and at most 1, got {threshold!r}")
+            return partitions.sparse_similarity(draws, threshold)
+        first = None if rows is None else _row_numbers("rows", rows, n_rows)
+        second = None if columns is None else _row_numbers("columns", columns, n_rows)
+        height = n_rows if first is None else len(first)
+        width = height if second is None else len(second)
+        if height * width > MOST_ROWS**2:
             raise ValueError(
-                f"similarity: {flat.shape[1]} rows make a matrix of {8e-9 * flat.shape[1] ** 2:.0f} GB; "
-                f"fit at most {MOST_ROWS} rows, or compare draws with countless.metrics"
+                f"similarity: {height} rows by {width} make a matrix of {4e-9 * height * width:.0f} GB; choose some "
+                f"with rows=, let sampled_similarity() choose, or ask for sparse=True"
             )
-        return partitions.similarity(flat)
+        return partitions.similarity(draws, first, second)
+
+    def sampled_similarity(
+        self, n_rows: int = 1_000, random_state: Any = 0, at_most: int | None = None
+    ) -> tuple[IntArray, Any]:
+        """Some rows, chosen at random, and the probabilities that two of them are in the same cluster.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> rows, matrix = model.posterior_.sampled_similarity(4)
+        >>> len(rows), matrix.shape
+        (4, (4, 4))
+        """
+        n_all = self.labels.shape[-1]
+        wanted = min(n_all, whole_number("n_rows", n_rows, 1))
+        rows = np.sort(as_generator(random_state).choice(n_all, size=wanted, replace=False))
+        return rows, self.similarity(rows, at_most=at_most)
 
     def consensus(
         self,
@@ -278,6 +346,17 @@ class Posterior:
             Groups ``posterior`` (label-free quantities, learned hyperparameters, ``labels`` with dimension ``row``),
             ``sample_stats`` (``lp``, the log joint) and ``observed_data`` (``rows`` by row and column).
 
+    def credible_ball(self, level: float = 0.95, labels: Any = None, loss: str = "vi") -> CredibleBall:
+        """The smallest ball around the consensus, or around ``labels``, that holds a share ``level`` of the draws.
+
+        Parameters
+        ----------
+        level : float
+        labels : array, optional
+            Centre; by default the consensus by the same loss.
+        loss : {"vi", "binder"}
+            Distance between partitions.
+
         Examples
         --------
         >>> import countless as cl
@@ -303,6 +382,24 @@ class Posterior:
         list of ClusterSummary
             In the order of the labels.
 
+        >>> model.posterior_.credible_ball(0.9, labels=model.labels_).horizontal.shape[1]
+        6
+        """
+        choose("loss", loss, METRICS)
+        center = self.consensus(loss) if labels is None else labels
+        return credible_ball(self.flat_labels(), center, level, loss)
+
+    def certainty(self, labels: Any = None) -> Certainty:
+        """How sure each row's cluster is, and its runner-up; see ``Certainty``.
+
+        Of a fit with a single partition (MAP) nothing can be said this way, and all probabilities are one; its
+        ``predict_proba`` tells more.
+
+        Parameters
+        ----------
+        labels : array, optional
+            The clustering that is asked about; by default the consensus, numbered like it.
+
         Examples
         --------
         >>> import countless as cl
@@ -317,3 +414,19 @@ class Posterior:
     def summaries_frame(self, labels: ArrayLike | None = None, most_traits: int = 3) -> pd.DataFrame:
         """``summaries`` as a table with one row per cluster, its clearest traits in words."""
         return summaries_frame(self.summaries(labels), most_traits)
+
+        >>> bool((model.posterior_.certainty().probability > 0.5).all())
+        True
+        """
+        return row_certainty(self.consensus() if labels is None else labels, self.flat_labels())
+
+
+def _row_numbers(name: str, rows: Any, n_rows: int) -> IntArray:
+    numbers = np.atleast_1d(np.asarray(rows))
+    if numbers.dtype == bool and numbers.shape == (n_rows,):
+        return np.flatnonzero(numbers)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not len(numbers):
+        raise ValueError(f"{name} must hold row numbers, or True and False for {n_rows} rows, got {rows!r}")
+    if numbers.min() < -n_rows or numbers.max() >= n_rows:
+        raise ValueError(f"{name} must be between 0 and {n_rows - 1}, got {int(numbers[np.argmax(np.abs(numbers))])}")
+    return numbers % n_rows

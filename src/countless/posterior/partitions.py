@@ -18,14 +18,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its parts load on first use
 from numpy.typing import NDArray
 
 from .._jit import kernel
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-CodeArray = NDArray[np.int32]
 
+# Side of a tile of a similarity matrix, largest side in double precision, most pairs of a sparse one (1.6 GB).
+TILE = 1024
+MOST_DOUBLE = 5_000
+MOST_ENTRIES = 200_000_000
 # Cells of draws that are widened for a kernel at a time: 16 MB.
 _BLOCK = 4_000_000
 
@@ -90,11 +94,76 @@ def in_threads(job: Callable[[Any], Any], items: list[Any], big: bool, at_most: 
         return list(pool.map(job, items))
 
 
-def similarity(labels: NDArray[Any]) -> FloatArray:
-    """Share of the draws in which two rows are in one cluster; ``labels`` is draws x rows."""
-    out = np.empty((labels.shape[1],) * 2)
-    _share_together(np.ascontiguousarray(labels.T, dtype=np.int32), out)
+def similarity(draws: NDArray[Any], rows: IntArray | None = None, columns: IntArray | None = None) -> NDArray[Any]:
+    """Share of the draws (draw, row) in which each of ``rows`` and each of ``columns`` are in one cluster.
+
+    By default all rows with all rows; ``columns`` are by default the same rows. Single precision beyond 5,000.
+    """
+    narrow = _narrow(draws)
+    mine = narrow if rows is None else np.ascontiguousarray(narrow[:, rows])
+    theirs = mine if columns is None else np.ascontiguousarray(narrow[:, columns])
+    shape = mine.shape[1], theirs.shape[1]
+    out = np.empty(shape, dtype=np.float64 if max(shape) <= MOST_DOUBLE else np.float32)
+
+    def one(start: int) -> None:
+        here = slice(start, start + TILE)
+        # Where rows meet themselves the other half of the matrix is the same.
+        first = start if theirs is mine else 0
+        for other in range(first, shape[1], TILE):
+            there = slice(other, other + TILE)
+            share = _counted(mine, theirs, here, there) / len(draws)
+            out[here, there] = share
+            if theirs is mine:
+                out[there, here] = share.T
+
+    in_threads(one, list(range(0, shape[0], TILE)), big=len(draws) * out.size > 1e8)
     return out
+
+
+def sparse_similarity(draws: NDArray[Any], threshold: float) -> Any:
+    """The same for all pairs that share a cluster in at least ``threshold`` of the draws, as a SciPy CSR array."""
+    narrow = _narrow(draws)
+    n_rows = narrow.shape[1]
+    least = int(np.ceil(threshold * len(draws) - 1e-9))
+    parts: list[Any] = []
+    n_entries = 0
+    batch = TILE * (os.cpu_count() or 1)
+
+    def one(start: int) -> Any:
+        here = slice(start, min(start + TILE, n_rows))
+        blocks = []
+        for other in range(0, n_rows, TILE):
+            counts = _counted(narrow, narrow, here, slice(other, other + TILE))
+            counts[counts < least] = 0
+            block = scipy.sparse.csr_array(counts)
+            block.data = (block.data / len(draws)).astype(np.float32)
+            blocks.append(block)
+        return scipy.sparse.hstack(blocks, format="csr")
+
+    for start in range(0, n_rows, batch):
+        parts += in_threads(one, list(range(start, min(start + batch, n_rows), TILE)), big=True)
+        n_entries = sum(part.nnz for part in parts)
+        if n_entries > MOST_ENTRIES:
+            raise ValueError(
+                f"threshold: more than {MOST_ENTRIES:,} pairs of rows share a cluster in {threshold:g} of the draws or "
+                "more; raise it, or compare some rows only"
+            )
+    return scipy.sparse.vstack(parts, format="csr")
+
+
+def _narrow(draws: NDArray[Any]) -> NDArray[Any]:
+    """Labels in as few bytes as they need: so many more are compared at a time."""
+    top = int(draws.max())
+    kind = np.uint8 if top < 2**8 else np.uint16 if top < 2**16 else np.int32
+    return np.ascontiguousarray(draws, dtype=kind)
+
+
+def _counted(mine: NDArray[Any], theirs: NDArray[Any], here: slice, there: slice) -> NDArray[np.int32]:
+    """Draws in which rows are together, for a tile of the matrix."""
+    a, b = np.ascontiguousarray(mine[:, here]), np.ascontiguousarray(theirs[:, there])
+    counts = np.zeros((a.shape[1], b.shape[1]), dtype=np.int32)
+    _count_together(a, b, counts)
+    return counts
 
 
 class Condensed(NamedTuple):
@@ -216,13 +285,18 @@ def adjusted_rand(both, of_a, of_b, of_all):
 
 
 @kernel
-def _share_together(labels, out):
-    """``labels`` is rows x draws, so that a pair of rows is compared along contiguous memory."""
-    n_rows, n_draws = labels.shape
-    for i in range(n_rows):
-        out[i, i] = 1.0
-        for j in range(i):
-            count = 0
-            for m in range(n_draws):
-                count += labels[i, m] == labels[j, m]
-            out[i, j] = out[j, i] = count / n_draws
+def _count_together(a, b, counts):
+    """Counts of up to 255 draws fit into bytes, of which a processor adds dozens at a time."""
+    n_draws, width = b.shape
+    line = np.zeros(width, dtype=np.uint8)
+    for first in range(0, n_draws, 255):
+        last = min(first + 255, n_draws)
+        for i in range(a.shape[1]):
+            line[:] = 0
+            for m in range(first, last):
+                own = a[m, i]
+                other = b[m]
+                for j in range(width):
+                    line[j] += np.uint8(other[j] == own)
+            for j in range(width):
+                counts[i, j] += line[j]

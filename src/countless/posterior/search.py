@@ -64,7 +64,7 @@ def table(data: Condensed, loss: Loss, most: int) -> Table:
     cells = np.empty(data.draws.shape[::-1], dtype=np.int32)
     pairs = np.zeros(len(widths))
     for m, draw in enumerate(data.draws):
-        cells[:, m] = draw + offsets[m]
+        cells[:, m] = draw.astype(np.int64) + offsets[m]
         if loss.adjusted:
             sizes = np.bincount(draw, weights=data.row_weights)
             pairs[m] = (0.5 * sizes * (sizes - 1.0)).sum()
