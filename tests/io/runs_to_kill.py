@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -38,22 +39,22 @@ MIXED = {"height": "gaussian", "weight": "gaussian", "colour": "categorical", "v
 
 # Long enough to be killed on the way, on a machine that is not busy.
 CASES: dict[str, tuple[dict[str, Any], Any]] = {
-    "collapsed": ({"inference": CollapsedGibbs(chains=2, draws=400, warmup=150, thin=2)}, _blobs),
+    "collapsed": ({"inference": CollapsedGibbs(chains=2, draws=400, warmup=50, thin=2)}, _blobs),
     "collapsed, learned": ({"inference": CollapsedGibbs(chains=2, draws=150, warmup=60), "tune": "sample"}, _blobs),
-    "uncollapsed": ({"inference": Gibbs(chains=2, draws=400, warmup=150), "prior": "pitman-yor"}, _blobs),
+    "uncollapsed": ({"inference": Gibbs(chains=2, draws=500, warmup=50), "prior": "pitman-yor"}, _blobs),
     "single-site": (
         {"inference": SingleSiteGibbs(chains=2, draws=300, warmup=200, thin=3), "family": "poisson"},
         _counts,
     ),
     "table with holes": (
         {
-            "inference": CollapsedGibbs(chains=2, draws=150, warmup=60),
+            "inference": CollapsedGibbs(chains=2, draws=200, warmup=10),
             "family": cl.families.Table(MIXED),
             "tune": "sample",
         },
         _table,
     ),
-    "blocked": ({"inference": BlockedGibbs(chains=2, draws=400, warmup=200), "family": "poisson"}, _counts),
+    "blocked": ({"inference": BlockedGibbs(chains=2, draws=400, warmup=100)}, _blobs),
 }
 
 
@@ -85,4 +86,5 @@ def same_posteriors(one: Any, other: Any) -> None:
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore", cl.ConvergenceWarning)
     model(sys.argv[1]).fit(table(sys.argv[1]), checkpoint=sys.argv[2], checkpoint_every=0.02)

@@ -19,6 +19,9 @@ from countless import _files
 from countless.inference import BlockedGibbs, CollapsedGibbs
 from countless.runs import folder as run_folder
 
+# These chains are short on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::countless._warnings.ConvergenceWarning")
+
 PROGRAM = Path(__file__).with_name("runs_to_kill.py")
 
 

@@ -18,6 +18,9 @@ import countless as cl
 from countless.inference import BlockedGibbs, CollapsedGibbs
 from countless.runs import format as run_format
 
+# These chains are short on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::countless._warnings.ConvergenceWarning")
+
 X = np.random.default_rng(3).standard_normal((30, 2)) + np.repeat([0.0, 7.0], 15)[:, None]
 
 

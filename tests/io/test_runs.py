@@ -23,6 +23,9 @@ from countless.priors.names import _REGISTRY as PRIORS
 from countless.runs.objects import plain, revive
 from countless.tuning import TUNINGS
 
+# These chains are short on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::countless._warnings.ConvergenceWarning")
+
 RNG = np.random.default_rng(2)
 GROUPS = np.repeat([0, 1, 2], 14)
 X = RNG.standard_normal((42, 2)) + 6.0 * GROUPS[:, None]
