@@ -17,7 +17,7 @@ from .. import priors
 from .._random import as_generator, generator_from, generator_state
 from ..families import FAMILIES, Family
 from ..families.columns import Column
-from ..families.table import Block
+from ..families.table import Block, Table
 from ..inference import ENGINES
 from ..inference.hyperparameters import HyperparameterUpdate
 from ..priors import names as prior_names
@@ -30,7 +30,7 @@ DEEPEST = 50
 
 def classes() -> dict[str, Any]:
     """The classes that a file may name."""
-    known: dict[str, Any] = {"column": Column, "move:hyperparameters": HyperparameterUpdate}
+    known: dict[str, Any] = {"column": Column, "family:table": Table, "move:hyperparameters": HyperparameterUpdate}
     registers: dict[str, Mapping[str, type]] = {
         "family": FAMILIES,
         "prior": prior_names._REGISTRY,
