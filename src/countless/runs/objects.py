@@ -30,7 +30,7 @@ DEEPEST = 50
 
 def classes() -> dict[str, Any]:
     """The classes that a file may name."""
-    known: dict[str, Any] = {"column": Column, "move:hyperparameters": HyperparameterUpdate}
+    known: dict[str, Any] = {"column": Column, "family:table": Table, "move:hyperparameters": HyperparameterUpdate}
     registers: dict[str, Mapping[str, type]] = {
         "family": {**FAMILIES, Table.short_name(): Table},
         "prior": prior_names._REGISTRY,
