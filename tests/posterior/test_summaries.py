@@ -42,8 +42,12 @@ def test_sizes_are_those_of_the_clusters_that_hold_most_rows(rng):
             most = [label for label, count in held.items() if count == max(held.values())]
             sizes.append(min(np.sum(draw == label) for label in most))
         assert (low[k], high[k]) == (sorted(sizes)[0], sorted(sizes)[38])  # the first of 40 is 2.5%, the 39th 97.5%
-        together = np.mean([[np.mean(draw[mine[mine != i]] == draw[i]) for i in mine] for draw in draws])
-        assert probability[k] == pytest.approx(together, rel=1e-12)
+        shares = []
+        for draw in draws:
+            for i in mine:
+                companions = np.flatnonzero((draw == draw[i]) & (np.arange(30) != i))
+                shares.append(np.mean(codes[companions] == k) if len(companions) else 0.0)
+        assert probability[k] == pytest.approx(np.mean(shares), rel=1e-12)
 
 
 def test_a_single_row_is_as_probable_as_it_is_alone():
@@ -60,7 +64,7 @@ def test_merged_and_split_draws_widen_the_interval():
     low, high, probability = sizes_in_draws(codes, draws)
     assert low.tolist() == [5, 5]
     assert high.tolist() == [20, 20]
-    assert probability[0] == pytest.approx(0.9 + 0.1 * 4 / 9)
+    assert probability[0] == pytest.approx(0.8 + 0.1 * 9 / 19 + 0.1)
 
 
 def test_a_single_partition_has_no_interval():
@@ -154,6 +158,24 @@ def test_the_level_is_the_one_that_tells_most_not_the_rarest():
     assert found.level == "rare"
     assert found.text == "kind: rare 0% (others 70%)"
     assert found.effect < 0.0
+
+
+def test_levels_of_a_few_rows_are_not_what_a_cluster_is_like():
+    column = Column("kind", "categorical", ("a", "b", "few"))
+    codes = np.repeat([0, 1], [20, 400])
+    cells = np.concatenate([np.repeat([0, 1, 2], [14, 4, 2]), np.repeat([0, 1], [120, 280])])
+    few, common = haldane(2, 20, 0, 400), haldane(14, 20, 120, 400)
+    assert few[0] - few[1] > common[0] - common[1]
+    assert one_column(column, cells, codes)[0][0].text == "kind: a 70% (others 30%)"
+
+
+def test_a_single_row_without_a_rare_level_is_no_news():
+    """Halves added to one row make its share of anything at least a quarter."""
+    column = Column("kind", "categorical", ("a", "rare"))
+    found = one_column(column, np.concatenate([[0], np.repeat([0, 1], [95, 5])]), np.repeat([0, 1], [1, 100]))
+    assert haldane(0, 1, 5, 100)[0] > 0.0
+    assert found[0][0].effect == 0.0
+    assert found[0][0].certain < 0.0
 
 
 def test_a_level_that_is_everywhere_or_nowhere_is_finite():

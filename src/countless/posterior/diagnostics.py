@@ -220,7 +220,7 @@ def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
     limit = rhat_limit(n_chains, n_draws, ALARMING_RHAT)
     apart = _too_far(chain_distance(posterior.labels, ROWS_AT_FIT), ALARMING_DISTANCE)
     if apart or any(_rank_ratio(values) > LARGEST_RHAT for values in label_free(posterior).values()):
-        found = diagnose(posterior, ROWS_AT_FIT)
+        found = diagnose(posterior)
         if apart or found.largest_rhat > limit:
             warnings.warn(found.verdict, ConvergenceWarning, stacklevel=stacklevel + 1)
 

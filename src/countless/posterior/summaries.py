@@ -34,8 +34,10 @@ IntArray = NDArray[np.int64]
 DEVIATIONS = float(np.sqrt(3.0) / np.pi)
 # Labels that sizes are counted from: at most so many, spread over the draws.
 BUDGET = 50_000_000
-# What a category that a cluster lacks counts beside one that it has.
+# What a category that a cluster lacks counts beside one that it has; categories are told where at least such a share of
+# the cluster or of the other rows has them.
 LACKING = 2 / 3
+WIDESPREAD = 0.2
 # Missing cells are a trait where their share differs by this much, and by so many standard errors.
 STRIKING_SHARE = 0.1
 STRIKING_ERRORS = 3.0
@@ -90,8 +92,8 @@ class ClusterSummary(NamedTuple):
         95% interval of the size over the draws: in each draw, the size of that cluster which holds most of these rows.
         With a single partition (MAP) both are ``size``: nothing is known of others.
     probability : float
-        Mean over its rows of the probability that they belong to it: over the draws, the share of the cluster's other
-        rows that a row is together with. For a single row, the probability of being alone.
+        Mean over its rows of the probability that they belong to it: that a companion of the row, picked at random in
+        a draw picked at random, is of this cluster. For a single row, the probability of having no companion.
     traits : list of Trait
         What distinguishes it from the other rows, the clearest first; empty where there are no others.
     """
@@ -156,10 +158,12 @@ def summaries_frame(summaries: Iterable[ClusterSummary], most_traits: int = 3) -
 
 
 def sizes_in_draws(codes: IntArray, draws: NDArray[Any]) -> tuple[IntArray, IntArray, FloatArray]:
-    """Interval of the size of each cluster over draws (draw, row), and how probably two of its rows are together.
+    """Interval of the size of each cluster over draws (draw, row), and how probably its rows belong to it.
 
     ``codes`` are 0, 1, 2, ... In each draw a cluster's counterpart is the cluster that holds most of its rows (the
-    smaller one of two that hold as many).
+    smaller one of two that hold as many). Of the n_b rows of a cluster b of the draw n_ab are of cluster a: each of
+    these has n_b - 1 companions, n_ab - 1 of them of its own cluster, so that the mean over all n_a rows of the share
+    of such companions is sum_b n_ab (n_ab - 1) / (n_b - 1) / n_a.
     """
     k = int(codes.max()) + 1
     sizes = np.bincount(codes)
@@ -172,8 +176,8 @@ def sizes_in_draws(codes: IntArray, draws: NDArray[Any]) -> tuple[IntArray, IntA
         best = np.argmax(table * (len(codes) + 1) - theirs, axis=1)
         matched[at] = theirs[best]
         alone = theirs[best] == 1
-        pairs = np.sum(table * (table - 1), axis=1) / np.maximum(sizes * (sizes - 1), 1)
-        together += np.where(sizes == 1, alone, pairs)
+        companions = np.sum(table * (table - 1) / np.maximum(theirs - 1, 1), axis=1) / sizes
+        together += np.where(sizes == 1, alone, companions)
     low, high = np.quantile(matched, [0.025, 0.975], axis=0, method="inverted_cdf")
     if len(draws) == 1:
         low = high = sizes
@@ -258,10 +262,14 @@ def _rates(name: str, values: FloatArray, clusters: IntArray, k: int) -> Iterato
 
 
 def _log_odds(x: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Log odds ratio of each entry against all others, with its standard error, from counts x of n."""
+    """Log odds ratio of each entry against all others, with its standard error, from counts x of n.
+
+    The halves draw the shares of small clusters towards 1/2: where that turns the sign, there is no difference to tell.
+    """
     y, m = x.sum(axis=0) - x, n.sum(axis=0) - n
     cells = [x + 0.5, n - x + 0.5, y + 0.5, m - y + 0.5]
     ratio = np.log(cells[0]) - np.log(cells[1]) - np.log(cells[2]) + np.log(cells[3])
+    ratio = np.where(ratio * (x * m - y * n) > 0.0, ratio, 0.0)
     return ratio, np.sqrt(np.sum([1.0 / cell for cell in cells], axis=0))
 
 
@@ -295,7 +303,10 @@ def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> I
     if np.count_nonzero(x.sum(axis=0)) < 2:
         return
     ratio, error = _log_odds(x, n[:, None])
-    best = np.argmax((np.abs(ratio) - error) * np.where(ratio < 0.0, LACKING, 1.0), axis=1)
+    score = (np.abs(ratio) - error) * np.where(ratio < 0.0, LACKING, 1.0)
+    share, others = x / np.maximum(n, 1.0)[:, None], (x.sum(axis=0) - x) / np.maximum(n.sum() - n, 1.0)[:, None]
+    # Levels of a few rows only come last: they tell a cluster apart, but not what it is like.
+    best = np.argmax(np.where(np.maximum(share, others) >= WIDESPREAD, score, score - 1e3), axis=1)
     for level in np.unique(best):
         for cluster, trait in _shares(column.name, levels[level], x[:, level], n):
             if best[cluster] == level:
