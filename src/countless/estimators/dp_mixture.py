@@ -18,6 +18,7 @@ from .._validate import as_weights, counted, whole_number
 from ..families import Family, resolve_family
 from ..inference import Draws, Inference, Problem, resolve_inference
 from ..posterior import Posterior
+from ..posterior.certainty import Certainty, certainty_of_shares
 from ..posterior.closed_form import ClosedForm
 from ..posterior.data import Data
 from ..posterior.diagnostics import warn_if_unmixed
@@ -70,7 +71,7 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
     Attributes
     ----------
     labels_ : array of int
-        Consensus clustering: the partition of small expected variation of information to all draws, or the
+        Consensus clustering: the partition of least expected variation of information to the draws, or the
         MAP partition. Numbered by first appearance.
     n_clusters_ : int
     posterior_ : Posterior
@@ -78,6 +79,8 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         of the clusters where the engine draws them, and the ``hyperparameters`` that were learned.
     family_, prior_, inference_ : the objects in use, with every hyperparameter set.
         Hyperparameters that were drawn have their posterior mean (of the logarithm) in ``family_``.
+    certainty_ : Certainty
+        Of each row: the ``probability`` of its cluster, the ``runner_up`` (-1: none) and its ``runner_up_probability``.
     concentration_ : float
         Concentration used with ``labels_`` for predictions: its posterior mean, or mode for MAP.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
@@ -195,6 +198,7 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         if labels is None:
             labels = self.posterior_.consensus() if draws.mode is None else draws.mode
         self.labels_ = labels
+        self._certainty: Certainty | None = None
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.concentration_ = float(np.mean(draws.concentration))
         if draws.components is None:
@@ -203,6 +207,21 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
             )
         else:
             self._mixture = ClosedForm.of(problem.tuned(factors), draws.components, self.n_clusters_)
+
+    @property
+    def certainty_(self) -> Certainty:
+        """How sure the cluster of each row is: its probability, the runner-up and the probability of that.
+
+        From the draws where there are any; for a single partition or an approximation, the probability of each
+        cluster given the rows of all clusters.
+        """
+        if self._certainty is None:
+            if self.posterior_.is_sampled:
+                self._certainty = self.posterior_.certainty(self.labels_)
+            else:
+                shares = self._probabilities(self._description.data.rows)
+                self._certainty = certainty_of_shares(self.labels_, shares[:, :-1])
+        return self._certainty
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the fitted model, with every draw and the rows, into one file that ``countless.load`` reads.
@@ -246,7 +265,9 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each consensus cluster, one column each; the last column is for a new cluster."""
-        rows = self._new_rows(X)
+        return self._probabilities(self._new_rows(X))
+
+    def _probabilities(self, rows: FloatArray) -> FloatArray:
         scores = self._mixture.log_weighted(rows)
         return np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..posterior import Posterior
+from ..posterior.certainty import Certainty
 from ..posterior.data import Data
 from ..posterior.diagnostics import Diagnostics
 from ..posterior.quantities import label_free
@@ -17,20 +18,6 @@ from ._style import listed
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-# Draws that a share is taken over: its error is then at most 0.03, less than a figure shows.
-MOST_DRAWS = 300
-FEWEST_DRAWS = 30
-# Draws times rows times clusters that a figure takes the time for.
-BUDGET = 100_000_000
-
-
-class Certainty(NamedTuple):
-    """Per row: probability of its cluster, the next probable one (-1: none) and the probability of that."""
-
-    probability: FloatArray
-    runner_up: IntArray
-    runner_up_probability: FloatArray
 
 
 @dataclass(frozen=True)
@@ -70,19 +57,11 @@ class Fit:
 
     @cached_property
     def certainty(self) -> Certainty:
-        """How sure the cluster of each row is.
-
-        From the draws where there are any; for a single partition or an approximation, the probability of each
-        cluster given the rows of all clusters.
-        """
-        if self.posterior.is_sampled and hasattr(self.posterior, "certainty"):
-            return Certainty(*self.posterior.certainty(self.labels)[:3])
+        """How sure the cluster of each row is."""
         if self.posterior.is_sampled:
-            within = int(np.clip(BUDGET // (self.n_rows * self.n_clusters), FEWEST_DRAWS, MOST_DRAWS))
-            return _from_draws(self.labels, self.posterior.flat_labels(within))
-        scores = self.model._mixture.log_weighted(self.data.rows)
-        shares = np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
-        return _best_two(self.labels, shares[:, : self.n_clusters], shares[np.arange(self.n_rows), self.labels])
+            return self.posterior.certainty(self.labels)
+        found: Certainty = self.model.certainty_
+        return found
 
     @cached_property
     def quantities(self) -> dict[str, FloatArray]:
@@ -118,34 +97,3 @@ def fitted(model: Any) -> Fit:
         hint = "; call its fit first" if hasattr(model, "fit") and not hasattr(model, "labels_") else ""
         raise ValueError(f"model must be a fitted DPMixture, got {type(model).__name__}{hint}")
     return Fit(model, posterior, np.ascontiguousarray(labels, dtype=np.int64))
-
-
-def _best_two(labels: IntArray, shares: FloatArray, own: FloatArray) -> Certainty:
-    """Probability of each row's own cluster, and the best of the others (shares: row, cluster)."""
-    if shares.shape[1] == 1:
-        return Certainty(own, np.full(len(labels), -1), np.zeros(len(labels)))
-    others = shares.copy()
-    others[np.arange(len(labels)), labels] = -1.0
-    runner_up = others.argmax(axis=1)
-    share = others[np.arange(len(labels)), runner_up]
-    return Certainty(own, np.where(share > 0.0, runner_up, -1), np.maximum(share, 0.0))
-
-
-def _from_draws(labels: IntArray, draws: NDArray[Any]) -> Certainty:
-    """Mean over draws of the share of each cluster that is in one cluster with the row.
-
-    Of its own cluster the row itself is left out; a row that is alone there is as sure as it is alone. (Wade and
-    Ghahramani 2018, section 3, for the similarities that these are means of.)
-    """
-    sizes = np.bincount(labels)
-    n, k = len(labels), len(sizes)
-    own_sizes = sizes[labels]
-    own, shares = np.zeros(n), np.zeros((n, k))
-    for draw in draws:
-        width = int(draw.max()) + 1
-        table = np.bincount(labels * width + draw, minlength=k * width).reshape(k, width)
-        together = table[labels, draw] - 1
-        alone = np.bincount(draw)[draw] == 1
-        own += np.where(own_sizes > 1, together / np.maximum(own_sizes - 1, 1), alone)
-        shares += (table / sizes[:, None]).T[draw]
-    return _best_two(labels, shares / len(draws), own / len(draws))

@@ -93,6 +93,24 @@ def row_certainty(labels: Any, draws: NDArray[Any], at_most: int = MOST_DRAWS) -
     return out
 
 
+def certainty_of_shares(labels: IntArray, shares: FloatArray) -> Certainty:
+    """The same where the probabilities of all clusters (row, cluster) are known, as for a single partition.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.posterior.certainty import certainty_of_shares
+    >>> certainty_of_shares(np.array([0]), np.array([[0.7, 0.1, 0.2]])).runner_up.tolist()
+    [2]
+    """
+    rows = np.arange(len(labels))
+    others = shares.copy()
+    others[rows, labels] = -1.0
+    runner_up = others.argmax(axis=1)
+    second = np.maximum(others[rows, runner_up], 0.0)
+    return Certainty(shares[rows, labels], np.where(second > 0.0, runner_up, -1), second)
+
+
 @kernel
 def _tabulate(cells, own, shares):
     for i in range(cells.shape[0]):

@@ -256,24 +256,6 @@ class Posterior:
             )
         return partitions.similarity(draws, first, second)
 
-    def sampled_similarity(
-        self, n_rows: int = 1_000, random_state: Any = 0, at_most: int | None = None
-    ) -> tuple[IntArray, Any]:
-        """Some rows, chosen at random, and the probabilities that two of them are in the same cluster.
-
-        Examples
-        --------
-        >>> import countless as cl
-        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
-        >>> rows, matrix = model.posterior_.sampled_similarity(4)
-        >>> len(rows), matrix.shape
-        (4, (4, 4))
-        """
-        n_all = self.labels.shape[-1]
-        wanted = min(n_all, whole_number("n_rows", n_rows, 1))
-        rows = np.sort(as_generator(random_state).choice(n_all, size=wanted, replace=False))
-        return rows, self.similarity(rows, at_most=at_most)
-
     def consensus(
         self,
         loss: str = "vi",
@@ -318,6 +300,66 @@ class Posterior:
         """
         return consensus(self.flat_labels(), loss, max_clusters, n_restarts, random_state)
 
+    def sampled_similarity(
+        self, n_rows: int = 1_000, random_state: Any = 0, at_most: int | None = None
+    ) -> tuple[IntArray, Any]:
+        """Some rows, chosen at random, and the probabilities that two of them are in the same cluster.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> rows, matrix = model.posterior_.sampled_similarity(4)
+        >>> len(rows), matrix.shape
+        (4, (4, 4))
+        """
+        n_all = self.labels.shape[-1]
+        wanted = min(n_all, whole_number("n_rows", n_rows, 1))
+        rows = np.sort(as_generator(random_state).choice(n_all, size=wanted, replace=False))
+        return rows, self.similarity(rows, at_most=at_most)
+
+    def credible_ball(self, level: float = 0.95, labels: Any = None, loss: str = "vi") -> CredibleBall:
+        """The smallest ball around the consensus, or around ``labels``, that holds a share ``level`` of the draws.
+
+        Parameters
+        ----------
+        level : float
+        labels : array, optional
+            Centre; by default the consensus by the same loss.
+        loss : {"vi", "binder"}
+            Distance between partitions.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> model.posterior_.credible_ball(0.9, labels=model.labels_).horizontal.shape[1]
+        6
+        """
+        choose("loss", loss, METRICS)
+        center = self.consensus(loss) if labels is None else labels
+        return credible_ball(self.flat_labels(), center, level, loss)
+
+    def certainty(self, labels: Any = None) -> Certainty:
+        """How sure each row's cluster is, and its runner-up; see ``Certainty``.
+
+        Of a fit with a single partition (MAP) nothing can be said this way, and all probabilities are one; its
+        ``predict_proba`` tells more.
+
+        Parameters
+        ----------
+        labels : array, optional
+            The clustering that is asked about; by default the consensus, numbered like it.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> bool((model.posterior_.certainty().probability > 0.5).all())
+        True
+        """
+        return row_certainty(self.consensus() if labels is None else labels, self.flat_labels())
+
     def diagnostics(self) -> Diagnostics:
         """Whether the chains have met: R-hat, effective draws, distance between chains, run length, and a verdict.
 
@@ -346,17 +388,6 @@ class Posterior:
             Groups ``posterior`` (label-free quantities, learned hyperparameters, ``labels`` with dimension ``row``),
             ``sample_stats`` (``lp``, the log joint) and ``observed_data`` (``rows`` by row and column).
 
-    def credible_ball(self, level: float = 0.95, labels: Any = None, loss: str = "vi") -> CredibleBall:
-        """The smallest ball around the consensus, or around ``labels``, that holds a share ``level`` of the draws.
-
-        Parameters
-        ----------
-        level : float
-        labels : array, optional
-            Centre; by default the consensus by the same loss.
-        loss : {"vi", "binder"}
-            Distance between partitions.
-
         Examples
         --------
         >>> import countless as cl
@@ -382,24 +413,6 @@ class Posterior:
         list of ClusterSummary
             In the order of the labels.
 
-        >>> model.posterior_.credible_ball(0.9, labels=model.labels_).horizontal.shape[1]
-        6
-        """
-        choose("loss", loss, METRICS)
-        center = self.consensus(loss) if labels is None else labels
-        return credible_ball(self.flat_labels(), center, level, loss)
-
-    def certainty(self, labels: Any = None) -> Certainty:
-        """How sure each row's cluster is, and its runner-up; see ``Certainty``.
-
-        Of a fit with a single partition (MAP) nothing can be said this way, and all probabilities are one; its
-        ``predict_proba`` tells more.
-
-        Parameters
-        ----------
-        labels : array, optional
-            The clustering that is asked about; by default the consensus, numbered like it.
-
         Examples
         --------
         >>> import countless as cl
@@ -414,11 +427,6 @@ class Posterior:
     def summaries_frame(self, labels: ArrayLike | None = None, most_traits: int = 3) -> pd.DataFrame:
         """``summaries`` as a table with one row per cluster, its clearest traits in words."""
         return summaries_frame(self.summaries(labels), most_traits)
-
-        >>> bool((model.posterior_.certainty().probability > 0.5).all())
-        True
-        """
-        return row_certainty(self.consensus() if labels is None else labels, self.flat_labels())
 
 
 def _row_numbers(name: str, rows: Any, n_rows: int) -> IntArray:

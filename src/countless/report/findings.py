@@ -51,7 +51,7 @@ class Findings:
     @cached_property
     def certainty(self) -> Certainty:
         """Per row: the probability of its cluster, and the cluster that comes second."""
-        found: Certainty = getattr(self.model, "certainty_", None) or fitted(self.model).certainty
+        found: Certainty = self.model.certainty_
         return found
 
     @cached_property
