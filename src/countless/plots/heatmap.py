@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ..posterior import partitions
-from ._fit import MOST_DRAWS, fitted
+from ._fit import fitted
 from ._style import INK, axes, count, headline, quiet, thinned
 
-# More rows than pixels would add nothing.
+# More rows than pixels would add nothing; nor do more draws to a share that is told by its shade.
 MOST_ROWS = 1000
+MOST_DRAWS = 300
 # Names closer than this many points touch.
 NAME_HEIGHT = 10.0
 
