@@ -46,6 +46,23 @@ def test_bars_are_sorted_probabilities(galaxies):
     assert len(own_bars(ax)) == model.n_clusters_
 
 
+def test_what_follows_a_bar_is_the_runner_up(galaxies):
+    model, _ = galaxies
+    sure = fitted(model).certainty
+    ax = plots.uncertainty(model)
+    for group in ax.collections:
+        k = int(group.get_gid().split()[-1])
+        members = np.flatnonzero(model.labels_ == k)
+        members = members[np.argsort(-sure.probability[members], kind="stable")]
+        members = members[sure.runner_up_probability[members] > 0.0]
+        for path, shade, row in zip(group.get_paths(), group.get_facecolor(), members, strict=True):
+            x = path.vertices[:, 0]
+            assert (x.min(), x.max()) == pytest.approx(
+                (sure.probability[row], min(1.0, sure.probability[row] + sure.runner_up_probability[row]))
+            )
+            assert tuple(shade[:3]) == pytest.approx(to_rgba(_style.colour(int(sure.runner_up[row])))[:3])
+
+
 def test_many_rows_are_thinned_evenly(large):
     model, _ = large
     ax = plots.uncertainty(model)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike, NDArray
 
 from ._fit import Fit, fitted
@@ -173,20 +174,16 @@ def _bars(ax: Axes, fit: Fit, k: int, rows: NDArray[np.int64], top: float, botto
     own = sure.probability[rows]
     second = np.minimum(own + sure.runner_up_probability[rows], 1.0)
     ax.stairs(np.ones(len(rows)), edges, orientation="horizontal", fill=True, color="#EFEFEF", lw=0, zorder=1)
-    for other in np.unique(sure.runner_up[rows]):
-        if other >= 0:
-            ends = np.where(sure.runner_up[rows] == other, second, own)
-            ax.stairs(
-                ends,
-                edges,
-                baseline=own,
-                orientation="horizontal",
-                fill=True,
-                color=colour(int(other)),
-                alpha=0.45,
-                lw=0,
-                zorder=2,
-            )
+    heights = edges[:-1], edges[1:]
+    seen = np.flatnonzero((sure.runner_up[rows] >= 0) & (second > own))
+    corners = [
+        [(own[i], heights[0][i]), (second[i], heights[0][i]), (second[i], heights[1][i]), (own[i], heights[1][i])]
+        for i in seen
+    ]
+    shades = [colour(int(other)) for other in sure.runner_up[rows][seen]]
+    ax.add_collection(
+        PolyCollection(corners, facecolors=shades, alpha=0.45, linewidths=0, zorder=2, gid=f"instead of {k}")
+    )
     ax.stairs(own, edges, orientation="horizontal", fill=True, color=colour(k), lw=0, zorder=3, gid=f"cluster {k}")
 
 
