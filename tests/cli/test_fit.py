@@ -147,7 +147,7 @@ def test_a_mixed_table_with_holes_needs_no_option(here):
     new.to_csv(here / "new.csv", index=False)
     result = run("predict", "trees-countless", "new.csv")
     assert result.exit_code == 0, result.output
-    assert [int(row["label"]) for row in rows_of(here / "new-labels.csv")] == [labels[0], labels[1], labels[1]]
+    assert [int(row["label"]) for row in rows_of(here / "new-labels.csv")] == [labels[2], labels[1], labels[1]]
 
 
 def test_a_run_in_the_folder_is_kept_unless_it_is_to_be_replaced(here, table):

@@ -20,21 +20,30 @@ INTERRUPTED = 130
 COMMANDS = ("fit", "report", "predict", "resume", "compare", "demo")
 
 
+class Interrupted(Exception):
+    """Ctrl-C, with what is left on disk in words. KeyboardInterrupt itself would lose them on its way out."""
+
+
 class OneLineErrors(typer.core.TyperGroup):
     """A group whose errors are one line on standard error and an exit code, whoever raised them."""
+
+    def invoke(self, context: Any) -> Any:
+        """Run a command; Ctrl-C keeps its place in the order of things."""
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; nothing was written") from None
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run, and leave with the exit code."""
         standalone = options.pop("standalone_mode", True)
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
-        except (KeyboardInterrupt, typer.Abort) as stop:
-            say(f"error: {stop}" if str(stop) else "error: interrupted; nothing was written")
+        except Interrupted as stop:
+            say(f"error: {stop}")
             code = INTERRUPTED
-        except BrokenPipeError:
-            # Whoever read our output, such as ``head``, has enough of it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 0
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
         except Exception as error:
             code = complain(error)
         if not standalone:

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._app import say
+from ._app import Interrupted, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +119,7 @@ def fitted(model: DPMixture, table: pd.DataFrame, out: Path | None) -> tuple[DPM
         except ValueError as error:
             raise ValueError(_about_folder(str(error))) from None
         except (KeyboardInterrupt, UserWarning):
-            raise KeyboardInterrupt(stopped(out)) from None
+            raise Interrupted(stopped(out)) from None
     return model, time.perf_counter() - start
 
 
@@ -136,7 +136,7 @@ def stopped(out: Path | None) -> str:
     """What is left on disk after an interrupt, and how to go on."""
     if out is None or not (out / "run.json").exists():
         return "interrupted; nothing was written"
-    return f"interrupted; what was drawn so far is in {out}: go on with  countless resume {out}"
+    return f"interrupted; what was drawn so far is in {out}: go on with countless resume {out}"
 
 
 class one_line_warnings(warnings.catch_warnings):

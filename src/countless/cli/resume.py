@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from . import _options as options
-from ._app import command, print_json, say
+from ._app import Interrupted, command, print_json, say
 
 EXAMPLES = """
 countless resume penguins-countless
@@ -52,7 +52,7 @@ def resume(
         try:
             model = io.resume(run, draws=draws)
         except (KeyboardInterrupt, UserWarning):
-            raise KeyboardInterrupt(stopped(run)) from None
+            raise Interrupted(stopped(run)) from None
     seconds = time.perf_counter() - start
     about = about_run(run)
     found = Findings(model)
