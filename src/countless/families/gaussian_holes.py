@@ -124,7 +124,7 @@ def _log_predictive_seen(family, cache, k, row, work):
     c, dof = cache[k, _STRENGTH], cache[k, _DOF] - d + 1.0
     for j in range(d):
         work[j] = row[j] - cache[k, _MEAN + j]
-    square, log_root, n_seen = 0.0, 0.0, 0
+    square, log_root, product, n_seen = 0.0, 0.0, 1.0, 0
     start = spare
     for j in range(d):
         length = d - j
@@ -135,7 +135,10 @@ def _log_predictive_seen(family, cache, k, row, work):
         else:
             head = work[j] / cache[k, start]
             square += head * head
-            log_root += math.log(cache[k, start])
+            product *= cache[k, start]
+            if product > 1e100 or product < 1e-100:
+                log_root += math.log(product)
+                product = 1.0
             n_seen += 1
             for i in range(1, length):
                 work[j + i] -= head * cache[k, start + i]
@@ -146,6 +149,7 @@ def _log_predictive_seen(family, cache, k, row, work):
         - math.lgamma(0.5 * dof)
         - 0.5 * n_seen * (LOG_PI - math.log(share))
         - log_root
+        - math.log(product)
         - 0.5 * (dof + n_seen) * math.log1p(share * square)
     )
 
