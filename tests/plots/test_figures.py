@@ -212,6 +212,16 @@ def test_long_names_are_cut_and_stay_different():
     assert _style.shown_names(["a", "a"]) == ["a", "a"]
 
 
+def test_tick_labels_are_written_as_people_write_numbers(figure):
+    ax = figure.add_subplot()
+    _style.plain_numbers(ax.yaxis, 0.0, 2e8)
+    written = ax.yaxis.get_major_formatter()
+    assert [written(v) for v in (0.0, 25_000.0, -2e8, 4e-5)] == ["0", "25,000", "−2e8", "4e-5".replace("-", "−")]
+    before = ax.xaxis.get_major_formatter()
+    _style.plain_numbers(ax.xaxis, 1e6, 1e6 + 1.0)  # six digits could not tell these apart
+    assert ax.xaxis.get_major_formatter() is before
+
+
 def test_names_of_clusters_do_not_cover_each_other(figure):
     ax = figure.add_subplot()
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0))

@@ -63,7 +63,8 @@ def _of_column(
 ) -> list[Feature]:
     sizes = _sums(labels, weights, n_clusters)
     levels = column.levels
-    if levels is None and (column.cells == "shares" or np.all((cells == 0.0) | (cells == 1.0))):
+    yes_or_no = bool(np.all((cells == 0.0) | (cells == 1.0))) and np.ptp(cells) > 0.0
+    if levels is None and (column.cells == "shares" or yes_or_no):
         return [_of_level(j, name, _sums(labels, cells, n_clusters), sizes)]
     if levels is None:
         centre, spread = float(cells.mean()), float(cells.std())

@@ -100,7 +100,12 @@ def headline(ax: Axes, text: str, *notes: str) -> None:
 def plain_numbers(axis: Any, low: float, high: float) -> None:
     """Tick labels as people write numbers, without a power of ten apart at the end of the axis."""
     if abs(high - low) > 1e-4 * max(abs(low), abs(high)):
-        axis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("e-0", "e-").replace("-", "\N{MINUS SIGN}"))
+        axis.set_major_formatter(lambda value, _: _written(value))
+
+
+def _written(value: float) -> str:
+    short = f"{value:,.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+    return short.replace("-", "\N{MINUS SIGN}")
 
 
 def legend_beside(ax: Axes, **options: Any) -> Any:
