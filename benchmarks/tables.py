@@ -90,6 +90,7 @@ def imputation(work) -> None:
 def main() -> None:
     use_shared("bench")
     import workloads
+
     from countless.inference import CollapsedGibbs
     from countless.metrics import normalized_mutual_information as nmi
 

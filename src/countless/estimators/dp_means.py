@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._random import as_generator
 from .._validate import as_weights, choose, whole_number
 from ..families import FAMILIES, Family, resolve_family
-from ..families.base import one_number
+from ..families.arrays import one_number
 from ..inference.dp_means import Table, threads
 from ..inference.dp_means_search import distinct_rows, solve
 from ..inference.small_variance import Measure, divergences, number_by_appearance

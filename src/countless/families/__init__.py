@@ -11,17 +11,8 @@ import pkgutil
 from .._jit import kernel
 from .._special import digamma
 from . import verbs
-from .base import (
-    FAMILIES,
-    Family,
-    FloatArray,
-    Layout,
-    localise,
-    per_column,
-    register,
-    require_counts,
-    resolve_family,
-)
+from .arrays import per_column, require_counts
+from .base import FAMILIES, Family, FloatArray, Layout, localise, register, resolve_family
 from .table import Table
 from .verbs import implements
 

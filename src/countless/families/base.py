@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -19,6 +19,7 @@ from .._jit import kernel
 from .._random import as_generator
 from .._validate import as_rows, choose
 from . import verbs
+from .arrays import log_volumes
 from .columns import Column
 from .gaps import fill_gaps
 
@@ -32,9 +33,6 @@ EXPECTED_CLUSTERS = 5.0
 
 # Least variance (or mean duration) of a component fitted by maximum likelihood, in units of the data's own.
 SMALLEST = 1e-8
-
-# Sums of squares of numbers up to this size stay finite.
-LARGEST = 1e150
 
 
 class Layout(NamedTuple):
@@ -375,13 +373,6 @@ def localise(family: Family, rows: FloatArray) -> tuple[Family, FloatArray, floa
     return local, moved, -float(np.sum(log_volumes(rows, scale)))
 
 
-def log_volumes(rows: FloatArray, scale: FloatArray) -> FloatArray:
-    """What a change of units adds to the log density of each row: the log scales of the cells that it shows."""
-    missing = np.isnan(rows)
-    whole = np.full(len(rows), np.log(scale).sum())
-    return whole - missing @ np.log(scale) if missing.any() else whole
-
-
 def register(name: str) -> Any:
     """Class decorator: make a family known under a short string."""
 
@@ -401,87 +392,6 @@ def resolve_family(family: str | Family) -> Family:
 
         return Table()
     return choose("family", family, FAMILIES, "'auto' for mixed tables, or a countless.families object")()
-
-
-def as_numbers(name: str, value: Any) -> FloatArray:
-    """A hyperparameter as an array of floats, or a sentence that names it."""
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers, got {value!r}") from None
-
-
-def one_number(name: str, value: Any, above: float, hint: str = "") -> float:
-    """A single finite number above a bound."""
-    array = as_numbers(name, value)
-    if array.ndim or not above < array < np.inf:
-        raise ValueError(f"{name} must be one finite number above {above:g}{hint}, got {value!r}")
-    return float(array)
-
-
-def per_column(name: str, value: Any, n_columns: int, positive: bool = True) -> FloatArray:
-    """A hyperparameter as one number per column.
-
-    Examples
-    --------
-    >>> from countless.families import per_column
-    >>> per_column("rate", 2.0, n_columns=3)
-    array([2., 2., 2.])
-    """
-    array = as_numbers(name, value)
-    if array.ndim > 1 or (array.ndim == 1 and len(array) not in (1, n_columns)):
-        raise ValueError(
-            f"{name} must be a number or one number for each of the {n_columns} columns, got shape {array.shape}"
-        )
-    if not np.all(np.isfinite(array)) or (positive and np.any(array <= 0)):
-        raise ValueError(f"{name} must be finite{' and positive' if positive else ''}, got {value!r}")
-    # A copy: a view would be read-only, another type to the compiler, and would follow the user's array.
-    return np.array(np.broadcast_to(array, (n_columns,)))
-
-
-def blocks(X: FloatArray, size: int = 65_536) -> Iterator[FloatArray]:
-    """The rows in parts, so that what is computed from them needs little memory."""
-    for start in range(0, len(X), size):
-        yield X[start : start + size]
-
-
-def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of each column; a constant column, or a single row, has variance one."""
-    if len(X) == 0:
-        return np.zeros(X.shape[1]), np.ones(X.shape[1])
-    require_squares(X, X)
-    # About the first row: the mean of a constant column is then exact, however many rows there are.
-    shift = sum(((block - X[0]).sum(axis=0) for block in blocks(X)), start=np.zeros(X.shape[1])) / len(X)
-    mean = X[0] + shift
-    squares = sum((((block - X[0] - shift) ** 2).sum(axis=0) for block in blocks(X)), start=np.zeros(X.shape[1]))
-    variance = squares / len(X)
-    # Rounding leaves a constant column of large numbers with a tiny variance.
-    resolution = (np.maximum(X.max(axis=0), -X.min(axis=0)) * 1e-15) ** 2
-    variance[variance <= resolution] = 1.0
-    return mean, variance
-
-
-def require_counts(X: FloatArray, family: str) -> None:
-    """Raise unless every cell is a whole number of at least zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from countless.families import require_counts
-    >>> require_counts(np.array([[0.0, 3.0]]), "poisson data")
-    """
-    if len(X) and np.any(X < 0):
-        raise ValueError(f"X: {family} needs counts of at least 0, got {X.min():g}")
-    if np.any(np.floor(X) != X):
-        raise ValueError(f"X: {family} needs whole numbers, got {X[np.floor(X) != X][0]:g}")
-
-
-def require_squares(local: FloatArray, X: FloatArray) -> None:
-    """Raise unless the squares of all cells of ``local``, which are those of ``X`` in other units, are finite."""
-    # fmax and fmin step over missing cells.
-    if len(local) and max(np.fmax.reduce(local, axis=None), -np.fmin.reduce(local, axis=None)) > LARGEST:
-        i, j = np.argwhere(np.abs(local) > LARGEST)[0]
-        raise ValueError(f"X: column {j} holds {X[i, j]:g}, too large to be squared; use other units for it")
 
 
 @kernel

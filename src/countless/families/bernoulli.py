@@ -13,7 +13,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Family, FloatArray, Layout, per_column, register
+from .arrays import per_column
+from .base import Family, FloatArray, Layout, register
 from .categorical import Categorical, DirichletColumns
 
 

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from .._jit import kernel
 from .._special import digamma, log_gamma_draw, log_rising
 from . import verbs
-from .base import Family, FloatArray, Layout, per_column, register, require_counts
+from .arrays import per_column, require_counts
+from .base import Family, FloatArray, Layout, register
 from .verbs import implements
 
 

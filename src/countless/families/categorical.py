@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from .._special import digamma, log_gamma_draw, log_rising, normalise_logs
 from . import verbs
-from .base import Family, FloatArray, Layout, as_numbers, register, require_counts
+from .arrays import as_numbers, require_counts
+from .base import Family, FloatArray, Layout, register
 from .columns import Column
 from .verbs import implements
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .base import FloatArray, as_numbers, blocks, column_moments, per_column
+from .arrays import as_numbers, blocks, column_moments, per_column
+from .base import FloatArray
 from .gaps import fill_gaps
 
 

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from .._special import digamma
 from . import verbs
-from .base import SMALLEST, Family, FloatArray, Layout, per_column, register
+from .arrays import per_column
+from .base import SMALLEST, Family, FloatArray, Layout, register
 from .verbs import implements
 
 

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from .._jit import kernel
 from .._special import LOG_2PI
 from . import verbs
-from .base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, column_moments, per_column, register
+from .arrays import column_moments, per_column
+from .base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
 from .covariances import covariance_matrix, default_covariance
 from .verbs import implements
 

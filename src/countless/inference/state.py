@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from .._jit import kernel
 from .._validate import by_first_appearance
 from ..families import Family, Layout, verbs
-from ..families.base import Cluster, log_volumes
+from ..families.arrays import log_volumes
+from ..families.base import Cluster
 from ..priors import Prior
 from ..priors.verbs import PartitionTable
 

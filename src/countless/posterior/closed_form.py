@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..families import Family, verbs
-from ..families.base import Cluster, log_volumes, refresh_all, require_squares
+from ..families.arrays import log_volumes, require_squares
+from ..families.base import Cluster, refresh_all
 from ..inference import Components, Problem
 from ..inference.state import FloatArray, IntArray
 from .predictive import score

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._jit import kernel
 from ..families import Family, verbs
-from ..families.base import require_squares
+from ..families.arrays import require_squares
 from ..inference.state import FloatArray, IntArray, Problem
 
 # Rows that are scored at a time.

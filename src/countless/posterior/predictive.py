@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from .._jit import kernel
 from ..families import Family, localise, verbs
-from ..families.base import Cluster, log_volumes, refresh_all, require_squares
+from ..families.arrays import log_volumes, require_squares
+from ..families.base import Cluster, refresh_all
 from ..inference.state import gaps_of
 from ..priors import Prior
 from .data import Data
