@@ -236,3 +236,16 @@ def test_the_page_says_what_it_shows_to_those_who_do_not_see_it(visit, iris):
     assert unnamed == 0
     levels = seen.page.eval_on_selector_all("h1, h2, h3", "all => all.map(e => Number(e.tagName[1]))")
     assert all(b - a <= 2 for a, b in pairwise(levels))
+
+
+def test_a_row_far_out_does_not_hide_the_others(visit):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 2))
+    rows[7] = [1e6, -1e6]
+    seen = visit(report.render(model_of(rows, [Column("x", "gaussian"), Column("y", "gaussian")], np.arange(300) % 2)))
+    button = seen.page.get_by_role("button", name="Show all of it (1 row out of sight)")
+    picture = "document.querySelector('#scatter canvas').toDataURL()"
+    near = seen.page.evaluate(picture)
+    button.click()
+    assert seen.page.evaluate(picture) != near
+    assert not button.is_visible()

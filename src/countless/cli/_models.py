@@ -111,7 +111,7 @@ def from_name(option: str, resolve: Any, name: Any) -> Any:
 def fitted(model: DPMixture, table: pd.DataFrame, out: Path | None) -> tuple[DPMixture, float]:
     """Fit with checkpoints in a folder; an interrupted fit says what is there, other warnings are one line."""
     n_rows, n_columns = table.shape
-    say(f"clustering {n_rows:,} rows x {n_columns} columns (the first run compiles, up to a minute) ...")
+    say(f"clustering {n_rows:,} rows x {n_columns} columns (the first run compiles, a minute or two) ...")
     start = time.perf_counter()
     with one_line_warnings():
         try:
@@ -143,7 +143,11 @@ class one_line_warnings(warnings.catch_warnings):
     """Warnings are one line on standard error; an interrupt that the fit survived is an interrupt."""
 
     def __enter__(self) -> Any:
+        from .._warnings import ConvergenceWarning
+
         log = super().__enter__()
         warnings.filterwarnings("error", message="the fit was interrupted")
+        # What it says is the verdict, which is shown with the results.
+        warnings.filterwarnings("ignore", category=ConvergenceWarning)
         warnings.showwarning = lambda message, *_: say(f"warning: {' '.join(str(message).split())}")
         return log

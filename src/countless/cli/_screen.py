@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +30,16 @@ def show(found: Findings, seconds: float | None, compared: dict[str, Any] | None
         console.print(_count_table(model))
     console.print(_cluster_table(found))
     typer.echo(f"{sentence(model)}.")
-    typer.echo(found.diagnostics.verdict)
+    typer.echo(as_options(found.diagnostics.verdict))
     if compared:
         typer.echo(_agreement(compared))
     took = "" if seconds is None else f", {seconds:.1f} seconds"
     typer.echo(f"{type(model.inference_).__name__}{took}.")
+
+
+def as_options(words: str) -> str:
+    """Settings in a sentence, as they are given on a command line: ``draws=3000`` is ``--draws 3000``."""
+    return re.sub(r"\b(warmup|draws|chains)=(\d+)(,(?= (?:warmup|draws|chains)=))?", r"--\1 \2", words)
 
 
 def _column_table(model: DPMixture) -> Any:

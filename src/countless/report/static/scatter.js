@@ -57,12 +57,25 @@ function extent(axis) {
   return [low - margin, high + margin];
 }
 
+// Where a few rows lie so far out that the others would be a dot, the ends of the range of all but one in a hundred.
+function middle(axis) {
+  const whole = extent(axis);
+  if (axis.values === null || axis.levels !== null) return whole;
+  const sorted = Float64Array.from(axis.values.filter((value) => value !== null)).sort();
+  if (sorted.length < 20) return whole;
+  const low = sorted[Math.floor(0.005 * sorted.length)];
+  const high = sorted[Math.ceil(0.995 * sorted.length) - 1];
+  const margin = 0.15 * (high - low);
+  if (!(high > low) || whole[1] - whole[0] < 2.5 * (high - low)) return whole;
+  return [Math.max(whole[0], low - margin), Math.min(whole[1], high + margin)];
+}
+
 class Scatter {
   constructor(box, choices) {
     this.choices = choices;
     [this.x, this.y] = firstAxes(choices);
     this.only = new Set();
-    this.view = null;
+    this.view = this.firstView();
     this.colour = 'cluster';
     this.n = page.rows.number.length;
     this.radius = this.n <= 400 ? 4.5 : this.n <= 3000 ? 3.4 : this.n <= 8000 ? 2.4 : 1.8;
@@ -97,10 +110,23 @@ class Scatter {
     this.base.addEventListener('keydown', (event) => this.key(event));
   }
 
+  // The whole, or the middle of it where outliers would hide it.
+  firstView() {
+    const x = this.choices[this.x];
+    const y = this.choices[this.y];
+    const view = { x: middle(x), y: middle(y) };
+    const whole = [...extent(x), ...extent(y)];
+    return [...view.x, ...view.y].every((value, i) => value === whole[i]) ? null : view;
+  }
+
   zoom(view) {
     this.view = view;
-    if (this.onzoom) this.onzoom(view !== null);
     this.again();
+  }
+
+  // Whoever shows the button is told how many rows are out of sight.
+  told() {
+    if (this.onzoom) this.onzoom(this.view !== null, this.px ? this.px.filter(Number.isNaN).length : 0);
   }
 
   draw(width) {
@@ -128,6 +154,7 @@ class Scatter {
     this.frameAxes(context, x, y, [xLow, xHigh], [yLow, yHigh]);
     this.place(x, y);
     this.marks(context);
+    this.told();
     this.base.setAttribute('aria-label', `Scatter of ${counted(this.n, 'row')}: ${y.name} against ${x.name}. Arrow keys go from row to row; the table below lists the same rows.`);
   }
 
@@ -342,10 +369,13 @@ function scatterView() {
   const box = make('div', { class: 'plot', id: 'scatter' });
   const scatter = new Scatter(box, choices);
   const whole = make('button', { type: 'button', hidden: true, onclick: () => scatter.zoom(null) }, 'Show all of it');
-  scatter.onzoom = (zoomed) => { whole.hidden = !zoomed; };
+  scatter.onzoom = (zoomed, outside) => {
+    whole.hidden = !zoomed;
+    whole.textContent = `Show all of it (${counted(outside, 'row')} out of sight)`;
+  };
   const turn = (key) => (i) => {
     scatter[key] = i;
-    scatter.zoom(null);
+    scatter.zoom(scatter.firstView());
   };
   const colour = make('select', { onchange: (event) => { scatter.colour = event.target.value; scatter.again(); } });
   colour.append(make('option', { value: 'cluster' }, 'cluster'), make('option', { value: 'sure' }, 'how sure (darker: surer)'));
