@@ -25,7 +25,7 @@ ARGUMENTS = [
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A browser with an empty profile."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install countless[browser]")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install countless[test]")
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
         pytest.skip("needs Chromium: apt-get install chromium")
