@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import signal
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -222,6 +221,10 @@ def test_every_kind_of_random_state_can_be_resumed(state, tmp_path):
     model = _fresh(random_state=seed()).fit(X, checkpoint=tmp_path, checkpoint_every=0.0)
     if state is not None:
         same_posteriors(_fresh(random_state=seed()).fit(X).posterior_, model.posterior_)
+    if state == "generator":
+        stream = np.random.default_rng(1)
+        streams = [_fresh(random_state=stream).fit(X, checkpoint=tmp_path / str(k)) for k in range(2)]
+        assert not np.array_equal(streams[0].posterior_.concentration, streams[1].posterior_.concentration)
     longer = cl.io.resume(tmp_path, draws=20)
     np.testing.assert_array_equal(longer.posterior_.labels[:, :12], model.posterior_.labels)
     if state is not None:
@@ -389,6 +392,17 @@ def test_an_interrupt_in_the_warm_up_says_how_to_go_on(tmp_path, monkeypatch):
     same_posteriors(_fresh(engine).fit(X).posterior_, cl.io.resume(tmp_path).posterior_)
 
 
+def test_warnings_point_at_the_line_of_the_user(tmp_path):
+    engine = CollapsedGibbs(chains=2, draws=20, warmup=0, split_merge=False)
+    with pytest.warns(cl.ConvergenceWarning) as caught:
+        _fresh(engine).fit(X, checkpoint=tmp_path)
+    assert caught[0].filename == __file__
+    (tmp_path / "result.npz").unlink()
+    with pytest.warns(cl.ConvergenceWarning) as caught:
+        cl.io.resume(tmp_path)
+    assert caught[0].filename == __file__
+
+
 def test_only_chains_can_be_made_longer(tmp_path):
     _fresh(MAP()).fit(X, checkpoint=tmp_path)
     with pytest.raises(ValueError, match=r"^draws: .* is a run of MAP, which has no chains to make longer"):
@@ -415,11 +429,9 @@ def test_a_broken_snapshot_would_be_noticed(monkeypatch):
 
 
 def test_progress_shows_clusters_and_log_joint(capfd, monkeypatch):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        monkeypatch.setenv("FORCE_COLOR", "1")
-        monkeypatch.setenv("COLUMNS", "200")
-        _fresh(CollapsedGibbs(chains=1, draws=300, warmup=300), progress=True).fit(X)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    _fresh(CollapsedGibbs(chains=1, draws=300, warmup=300), progress=True).fit(X)
     out, err = capfd.readouterr()
     assert out == ""
     assert "clusters, log joint -" in err

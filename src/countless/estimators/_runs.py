@@ -33,10 +33,12 @@ class Run:
     description: Description
     folder: RunFolder | None = None
     memory: MemoryRecorder | None = None
+    # The user's own stream, where the run begins: it moves on.
+    stream: np.random.Generator | None = None
 
     def generator(self) -> np.random.Generator:
         """The stream that everything is drawn from, at its beginning."""
-        return generator_from(self.description.random)
+        return generator_from(self.description.random) if self.stream is None else self.stream
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[Recorder | None]:
@@ -95,12 +97,12 @@ def begin(
     )
     if checkpoint is not None:
         folder = RunFolder.begin(checkpoint, description, interval(every))
-        return Run(folder.description, folder)
+        return Run(folder.description, folder, stream=rng if folder.is_new else None)
     if not model.warm_start or not hasattr(model.inference_, "chains"):
-        return Run(description)
+        return Run(description, stream=rng)
     memory, last = getattr(model, "_memory", None), getattr(model, "_description", None)
     if memory is None or last is None:
-        return Run(description, memory=MemoryRecorder(description.n_draws))
+        return Run(description, memory=MemoryRecorder(description.n_draws), stream=rng)
     differs = description.same_as(last, streams=False)
     if differs is not None:
         raise ValueError(f"warm_start: the last fit had another {differs}; set warm_start=False to begin anew")

@@ -181,7 +181,7 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
             self._take(draws, run.description, problem)
             run.finish(self, draws)
         if not draws.interrupted:
-            warn_if_unmixed(self.posterior_, stacklevel=4)
+            warn_if_unmixed(self.posterior_, stacklevel=3)
         return self
 
     def _take(self, draws: Draws, description: Description, problem: Problem, labels: IntArray | None = None) -> None:

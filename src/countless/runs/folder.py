@@ -95,6 +95,11 @@ class RunFolder:
 
     _written_with: Any = None
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the run was begun by this object."""
+        return self._written_with is None
+
     def _describe(self) -> None:
         write_json(self.path / RUN, "run", {"id": self._identity, "about": self.description.as_json()})
 
