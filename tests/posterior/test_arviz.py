@@ -85,6 +85,8 @@ def test_the_data_half_of_arviz_is_enough(posterior, monkeypatch):
     tree = posterior.to_arviz(labels=True, attrs={"engine": "gibbs"})
     assert isinstance(tree, pytest.importorskip("xarray").DataTree)
     check(tree, posterior)
+    single = posterior_of(np.zeros((5, 1, 6), dtype=np.int64)).to_arviz()  # more chains than draws
+    assert single["posterior"]["n_clusters"].shape == (5, 1)
 
 
 def test_without_arviz_one_sentence_says_what_to_install(posterior, monkeypatch):

@@ -27,7 +27,7 @@ def to_arviz(posterior: Posterior, labels: bool = False, attrs: Mapping[str, Any
     library = _library()
     with warnings.catch_warnings():
         # ArviZ suspects transposed arrays where chains are more than draws.
-        warnings.filterwarnings("ignore", message="More chains")
+        warnings.filterwarnings("ignore", message="More chains|Found chain dimension")
         # ArviZ 0.x takes groups by name, 1.x one dictionary of them.
         if "posterior" in inspect.signature(library.from_dict).parameters:
             tree = library.from_dict(**groups, coords=coords, dims=dims, save_warmup=False)
