@@ -248,7 +248,9 @@ def test_nothing_to_diagnose():
 
 
 def test_shown_to_people(rng):
-    awkward = posterior_of(independent_labels(rng, 2, 50, 30), hyperparameters={"<b>": rng.normal(size=(2, 50))})
+    awkward = posterior_of(
+        independent_labels(rng, 2, 50, 30), hyperparameters={"<b>": rng.normal([[0.0], [3.0]], 1.0, size=(2, 50))}
+    )
     found = awkward.diagnostics()
     assert "share of the largest cluster" in str(found)
     assert "<b>" not in found._repr_html_()

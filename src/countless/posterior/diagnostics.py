@@ -235,7 +235,7 @@ def rhat_limit(n_chains: int, n_draws: int, limit: float = LARGEST_RHAT) -> floa
     --------
     >>> from countless.posterior.diagnostics import rhat_limit
     >>> rhat_limit(4, 250), round(rhat_limit(4, 10), 2)
-    (1.1, 1.43)
+    (1.1, 1.44)
     """
     m, n = 2 * n_chains, n_draws // 2
     chance = float(fdtri(m - 1, m * (n - 1), 1.0 - 1e-4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import warnings
 from collections.abc import Mapping
@@ -26,8 +27,9 @@ def to_arviz(posterior: Posterior, labels: bool = False, attrs: Mapping[str, Any
     library = _library()
     with warnings.catch_warnings():
         # ArviZ suspects transposed arrays where chains are more than draws.
-        warnings.filterwarnings("ignore", message="More chains")
-        if int(library.__version__.split(".")[0]) < 1 and library.__name__ == "arviz":
+        warnings.filterwarnings("ignore", message="More chains|Found chain dimension")
+        # ArviZ 0.x takes groups by name, 1.x one dictionary of them.
+        if "posterior" in inspect.signature(library.from_dict).parameters:
             tree = library.from_dict(**groups, coords=coords, dims=dims, save_warmup=False)
         else:
             tree = library.from_dict(groups, coords=coords, dims=dims)
