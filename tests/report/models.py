@@ -52,6 +52,7 @@ def model_of(rows, columns, labels, chains=2, draws=30, share=0.05, seed=0):
     model.family_, model.prior_, model.inference_ = family, prior, CollapsedGibbs(chains=chains, draws=draws)
     model.labels_, model.n_clusters_ = labels, int(labels.max()) + 1
     model.concentration_ = float(model.posterior_.concentration.mean())
+    model._certainty = None  # worked out when it is asked for
     model.n_features_in_ = len(model.posterior_.data.columns)
     return model
 

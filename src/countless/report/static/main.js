@@ -27,4 +27,5 @@ window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', red
 // Paper is white, whatever the screen is.
 window.addEventListener('beforeprint', () => { document.documentElement.classList.add('printing'); redraw(); });
 window.addEventListener('afterprint', () => { document.documentElement.classList.remove('printing'); redraw(); });
-document.documentElement.dataset.ready = 'yes';
+// Two frames on, everything has been drawn once.
+requestAnimationFrame(() => requestAnimationFrame(() => { document.documentElement.dataset.ready = 'yes'; }));

@@ -83,6 +83,7 @@ class Scatter {
     this.top = make('canvas', { 'aria-hidden': 'true' });
     box.append(this.base, this.top);
     this.current = -1;
+    this.cells = new Map();
     this.again = drawn(box, (width) => this.draw(width));
     this.listen();
   }
