@@ -32,6 +32,8 @@ QUICK_RESTARTS = 32
 # Restarts that are run together, and how many must have found the best of all before the search ends.
 WAVE = 4
 ENOUGH = 3
+# Difference of expected losses that is none.
+ALIKE = 1e-5
 # Additions of a sweep that is not worth threads, nor worth to save any.
 QUICK = 1e6
 # Draws that all draws are compared with to find the best ones.
@@ -138,6 +140,8 @@ def _search(
     streams = spawn(rng, count)
     starts = _starts(best_draws, n_rows, min(room, most, n_rows), count, rng)
     threads = max(1, MOST_COUNTS // (t.n_cells * room))
+    # Hundred times less than what the loss owes to the choice of the draws.
+    near = ALIKE * float(data.draw_weights.sum() * data.row_weights.sum() ** float(loss.power))
     found: list[Found] = []
 
     def one(number: int) -> Found:
@@ -146,7 +150,7 @@ def _search(
     for wave in range(0, count, WAVE):
         found += in_threads(one, list(range(wave, min(count, wave + WAVE))), work > QUICK, threads)
         least = min(each.objective for each in found)
-        met = sum(each.objective <= least + 1e-9 * abs(least) for each in found)
+        met = sum(each.objective <= least + near for each in found)
         spent = sum(each.work for each in found)
         if n_restarts is None and work > QUICK and (met >= ENOUGH or spent > BUDGET):
             break
@@ -158,7 +162,7 @@ def _starts(
 ) -> list[IntArray]:
     """Where restarts begin: draws, one cluster, no clusters at all (-1), and in turn with these random labels."""
     nothing = np.full(n_rows, -1)
-    starts = [*best_draws[:1], nothing, nothing, np.zeros(n_rows, dtype=np.int64), *best_draws[1:]]
+    starts = [*best_draws[:1], nothing, nothing, *best_draws[1:2], np.zeros(n_rows, dtype=np.int64), *best_draws[2:]]
     while len(starts) < count:
         width = int(rng.integers(1, n_clusters, endpoint=True))
         starts += [nothing, rng.integers(width, size=n_rows)]
