@@ -123,13 +123,13 @@ class Family(ABC):
 
     # --- tables: rows as users have them, and rows as kernels take them -------------------------------------------
 
-    def read(self, X: Any) -> tuple[Self, FloatArray]:
-        """Rows of what users hand in, and the family that now knows how to read more of the kind."""
-        return self, as_rows(X)
+    def read(self, X: Any, name: str = "X") -> tuple[Self, FloatArray]:
+        """Rows of what users hand in as argument ``name``, and the family that now knows how to read more of the kind."""
+        return self, as_rows(X, name)
 
-    def read_new(self, X: Any) -> FloatArray:
+    def read_new(self, X: Any, name: str = "X") -> FloatArray:
         """New rows of the kind that was read."""
-        return as_rows(X, gaps=self.takes_gaps)
+        return as_rows(X, name)
 
     def resolve_with_gaps(self, X: FloatArray) -> Self:
         """``resolve`` for rows with missing cells."""
@@ -272,11 +272,11 @@ class Family(ABC):
         ``X_new`` where there is no ``X``.
         """
         if X is None:
-            known, new = self.read(X_new)
+            known, new = self.read(X_new, "X_new")
             given = new[:0]
         else:
             known, given = self.read(X)
-            new = known.read_new(X_new)
+            new = known.read_new(X_new, "X_new")
         if new.shape[1] != given.shape[1]:
             raise ValueError(f"X_new has {new.shape[1]} columns, but X has {given.shape[1]}")
         known.check(given)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._validate import as_rows
 from .base import FAMILIES, Family, FloatArray, Layout, resolve_family
 from .columns import IGNORED, Column
 from .frames import as_frame, encode, read_frame
@@ -81,7 +82,7 @@ class Table(Family):
 
     # --- from what users hand in to rows ------------------------------------------------------------------------
 
-    def read(self, X: Any) -> tuple[Self, FloatArray]:
+    def read(self, X: Any, name: str = "X") -> tuple[Self, FloatArray]:
         """The table with its columns known, and its rows."""
         if self._is_bound and self.schema is not None:
             return self, self.read_new(X)
@@ -101,9 +102,9 @@ class Table(Family):
                 objects[place[name]] = family
         return self._with(columns=_blocks(used, objects), schema=schema), encode(frame, schema)
 
-    def read_new(self, X: Any) -> FloatArray:
+    def read_new(self, X: Any, name: str = "X") -> FloatArray:
         """New rows, read as those of the fit were."""
-        return super().read_new(X) if self.schema is None else encode(as_frame(X), self.schema)
+        return as_rows(X, name, gaps=True) if self.schema is None else encode(as_frame(X), self.schema)
 
     def _given(self, names: list[Any]) -> dict[Any, str | Family]:
         """The family of each column that was given one; blocks keep one object for all their columns."""
