@@ -64,8 +64,6 @@ class Family(ABC):
     learnable: ClassVar[tuple[str, ...] | None] = None
     # Whether ``row_statistics`` does without them: then their evidence is a function of the statistics alone.
     statistics_stay: ClassVar[bool] = False
-    # Whether rows may have missing cells (NaN).
-    takes_gaps: ClassVar[bool] = False
     # Whether columns of new rows are found by their names, in whatever order they come.
     matches_names: ClassVar[bool] = False
     # What happens to missing cells in a table: "integrated" out, where columns are independent (the family then has the
@@ -124,7 +122,7 @@ class Family(ABC):
     # --- tables: rows as users have them, and rows as kernels take them -------------------------------------------
 
     def read(self, X: Any, name: str = "X") -> tuple[Self, FloatArray]:
-        """Rows of what users hand in as argument ``name``, and the family that now knows how to read more of the kind."""
+        """Rows of what users hand in as argument ``name``, and the family that now knows how to read more of them."""
         return self, as_rows(X, name)
 
     def read_new(self, X: Any, name: str = "X") -> FloatArray:

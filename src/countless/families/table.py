@@ -70,7 +70,6 @@ class Table(Family):
     [nan, 1.0]
     """
 
-    takes_gaps: ClassVar = True
     matches_names: ClassVar = True
 
     columns: Any = None
