@@ -9,6 +9,7 @@ from scipy.stats.contingency import odds_ratio
 
 import countless as cl
 from countless.families.columns import Column
+from countless.posterior.certainty import row_certainty
 from countless.posterior.data import Data
 from countless.posterior.summaries import DEVIATIONS, sizes_in_draws, summaries_frame, summarise, traits
 
@@ -48,6 +49,14 @@ def test_sizes_are_those_of_the_clusters_that_hold_most_rows(rng):
                 companions = np.flatnonzero((draw == draw[i]) & (np.arange(30) != i))
                 shares.append(np.mean(codes[companions] == k) if len(companions) else 0.0)
         assert probability[k] == pytest.approx(np.mean(shares), rel=1e-12)
+
+
+def test_probability_is_the_mean_certainty_of_the_rows(rng):
+    draws = independent_labels(rng, 1, 50, 30, groups=4, noise=0.4)[0]
+    codes = np.repeat([0, 1, 2, 3], [12, 10, 7, 1])
+    sure = row_certainty(codes, draws).probability
+    expected = [sure[codes == k].mean() for k in range(4)]
+    np.testing.assert_allclose(sizes_in_draws(codes, draws)[2], expected, rtol=1e-9, atol=1e-12)
 
 
 def test_a_single_row_is_as_probable_as_it_is_alone():
