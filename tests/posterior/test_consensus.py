@@ -9,6 +9,7 @@ import pytest
 
 import countless as cl
 from countless import metrics
+from countless._validate import by_first_appearance
 from countless.posterior import consensus as search
 from countless.posterior.consensus import consensus, expected_loss
 from countless.posterior.partitions import LOSSES, condense, losses
@@ -189,6 +190,14 @@ def test_draws_are_thinned_to_what_fits(rng, monkeypatch):
     assert len(search._thinned(draws)) < 50
     labels = consensus(draws)
     assert metrics.adjusted_rand_index(labels, consensus(draws[::4])) > 0.9
+
+
+def test_too_many_clusters_to_search_among_give_the_best_draw(rng, monkeypatch):
+    monkeypatch.setattr(search, "MOST_COUNTS", 100_000)
+    draws = np.array([by_first_appearance(rng.permutation(400) // width) for width in (1, 1, 2, 2, 2, 2)])
+    labels = consensus(draws)
+    best = losses(draws, draws, LOSSES["vi"]).mean(axis=1)
+    assert expected_loss(labels, draws) == pytest.approx(best.min())
 
 
 def test_a_limit_of_work_ends_the_search(rng, monkeypatch):

@@ -230,14 +230,14 @@ def _slabs(vectors: NDArray[Any], axis: int) -> Iterator[tuple[slice, NDArray[An
 @kernel
 def _losses(candidates, draws, k_a, k_b, weights, values, power, adjusted, out):
     n_rows = draws.shape[1]
-    table = np.zeros(k_a * k_b, dtype=np.int64)
+    dense = k_a * k_b <= n_rows
+    table = np.zeros(k_a * k_b if dense else k_b, dtype=np.int64)
     sizes_a = np.zeros(k_a, dtype=np.int64)
     sizes_b = np.zeros(k_b, dtype=np.int64)
     total = 0
     for i in range(n_rows):
         total += weights[i]
     scale = float(total) ** power
-    dense = k_a * k_b <= n_rows
     for c in range(candidates.shape[0]):
         a = candidates[c]
         sizes_a[:] = 0
@@ -246,26 +246,13 @@ def _losses(candidates, draws, k_a, k_b, weights, values, power, adjusted, out):
         of_a = 0.0
         for k in range(k_a):
             of_a += values[sizes_a[k]]
+        order = np.arange(0) if dense else np.argsort(a, kind="mergesort")
         for m in range(draws.shape[0]):
-            b = draws[m]
             sizes_b[:] = 0
-            for i in range(n_rows):
-                table[a[i] * k_b + b[i]] += weights[i]
-            both = 0.0
             if dense:
-                for x in range(k_a):
-                    for y in range(k_b):
-                        count = table[x * k_b + y]
-                        sizes_b[y] += count
-                        both += values[count]
-                        table[x * k_b + y] = 0
+                both = _overlap_by_table(a, draws[m], k_a, k_b, weights, values, table, sizes_b)
             else:
-                # More cells than rows: only those that were touched.
-                for i in range(n_rows):
-                    count = table[a[i] * k_b + b[i]]
-                    sizes_b[b[i]] += count
-                    both += values[count]
-                    table[a[i] * k_b + b[i]] = 0
+                both = _overlap_by_cluster(a, draws[m], order, weights, values, table, sizes_b)
             of_b = 0.0
             for y in range(k_b):
                 of_b += values[sizes_b[y]]
@@ -273,6 +260,40 @@ def _losses(candidates, draws, k_a, k_b, weights, values, power, adjusted, out):
                 out[c, m] = 1.0 - adjusted_rand(both, of_a, of_b, values[total])
             else:
                 out[c, m] = max(0.0, of_a + of_b - 2.0 * both) / scale
+
+
+@kernel
+def _overlap_by_table(a, b, k_a, k_b, weights, values, table, sizes_b):
+    """Sum of f over the contingency table, and its column sums; the table is zero before and after."""
+    for i in range(len(a)):
+        table[a[i] * k_b + b[i]] += weights[i]
+    both = 0.0
+    for x in range(k_a):
+        for y in range(k_b):
+            count = table[x * k_b + y]
+            sizes_b[y] += count
+            both += values[count]
+            table[x * k_b + y] = 0
+    return both
+
+
+@kernel
+def _overlap_by_cluster(a, b, order, weights, values, line, sizes_b):
+    """The same where the table has more cells than there are rows: one of its lines at a time, touched cells only."""
+    both = 0.0
+    first = 0
+    while first < len(order):
+        last = first
+        while last < len(order) and a[order[last]] == a[order[first]]:
+            line[b[order[last]]] += weights[order[last]]
+            last += 1
+        for j in range(first, last):
+            y = b[order[j]]
+            sizes_b[y] += line[y]
+            both += values[line[y]]
+            line[y] = 0
+        first = last
+    return both
 
 
 @kernel
