@@ -77,6 +77,7 @@ def test_names_do_not_matter(rng):
         assert a == b if isinstance(a, str) else np.allclose(a, b)
 
 
+@pytest.mark.filterwarnings("ignore::countless.ConvergenceWarning")  # short chains, on purpose
 def test_of_a_fit():
     X = cl.datasets.load_galaxies()
     posterior = cl.DPMixture(inference=cl.inference.CollapsedGibbs(2, draws=50, warmup=50), random_state=0).fit(X)

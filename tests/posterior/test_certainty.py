@@ -79,6 +79,7 @@ def test_rows_in_blocks_and_draws_that_are_thinned(rng, monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.filterwarnings("ignore::countless.ConvergenceWarning")  # short chains, on purpose
 def test_of_a_fit():
     X = np.asarray(cl.datasets.load_faithful())
     model = cl.DPMixture(inference=cl.inference.CollapsedGibbs(2, draws=50, warmup=50), random_state=0).fit(X)

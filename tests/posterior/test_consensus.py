@@ -126,6 +126,7 @@ def test_never_worse_than_the_best_draw_and_a_local_minimum(loss, rng):
             assert expected_loss(moved, draws, loss) > least - 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::countless.ConvergenceWarning")  # short chains, on purpose
 @pytest.mark.parametrize("name", ["galaxies", "faithful"])
 def test_never_worse_than_the_best_draw_of_a_fit(name):
     X = getattr(cl.datasets, f"load_{name}")()
@@ -138,6 +139,7 @@ def test_never_worse_than_the_best_draw_of_a_fit(name):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::countless.ConvergenceWarning")
 @pytest.mark.skipif(not DATA.is_dir(), reason="the folder of shared tables is not there")
 @pytest.mark.parametrize("name", ["galaxy", "faithful", "iris", "wine", "pima"])
 def test_never_worse_than_the_best_draw_on_tables(name):
