@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -192,7 +193,7 @@ def test_what_a_single_partition_does_not_know_is_said():
     assert page["kind"] == "map"
     assert page["counts"] is None
     assert page["pairs"] is None
-    assert "says nothing about how probable" in page["answer"]["notKnown"]
+    assert "says nothing about how probable" in page["answer"]["notes"][0]
     assert "not known" in page["answer"]["facts"][0]["words"]
 
 
@@ -201,7 +202,16 @@ def test_a_variational_fit_claims_no_probability_of_the_number():
     page = embedded(report.render(cl.DPMixture(inference="variational", random_state=0).fit(rows)))
     assert page["kind"] == "variational"
     assert page["counts"] is None
-    assert "gives no probability of the number of clusters" in page["answer"]["notKnown"]
+    assert "gives no probability of the number of clusters" in page["answer"]["notes"][0]
+
+
+def test_a_run_that_was_stopped_is_said_to_be(rng):
+    model = blobs(50, 2)
+    assert embedded(report.render(model))["answer"]["notes"] == []
+    model.posterior_ = dataclasses.replace(model.posterior_, interrupted=True)
+    notes = embedded(report.render(model))["answer"]["notes"]
+    assert len(notes) == 1
+    assert "stopped before its end: 30 draws of each of 2 chains" in notes[0]
 
 
 def test_one_row_and_one_cluster():

@@ -29,8 +29,19 @@ def answer(found: Findings) -> dict[str, Any]:
     return {
         "headline": f"{count(found.model.n_clusters_, 'cluster')} in {count(len(found.labels), 'row')}",
         "facts": [_how_many(found), _how_sure(found), _agreement(found), _read(found)],
-        "notKnown": NOT_KNOWN.get(found.kind),
+        "notes": [note for note in (NOT_KNOWN.get(found.kind), _unfinished(found)) if note],
     }
+
+
+def _unfinished(found: Findings) -> str | None:
+    """That a run was stopped, where it was."""
+    if not found.posterior.interrupted:
+        return None
+    chains, draws = found.posterior.n_clusters.shape
+    return (
+        f"This run was stopped before its end: {count(draws, 'draw')} of each of {count(chains, 'chain')} "
+        "are what this page is made from. Going on with it (countless resume) may change what it shows."
+    )
 
 
 def _fact(question: str, value: str, words: str, state: str = "plain") -> dict[str, str]:

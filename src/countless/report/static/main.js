@@ -6,7 +6,7 @@ function answerView() {
     facts.append(make('div', { class: `fact ${state}` }, make('h3', null, question), make('div', { class: 'value' }, value), make('p', null, words)));
   }
   const main = document.getElementById('main');
-  main.append(make('section', { id: 'answer', 'aria-label': 'The answer' }, facts, page.answer.notKnown === null ? null : make('p', { class: 'note' }, page.answer.notKnown)));
+  main.append(make('section', { id: 'answer', 'aria-label': 'The answer' }, facts, ...page.answer.notes.map((words) => make('p', { class: 'note' }, words))));
 }
 
 function redraw() {
