@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -126,7 +127,7 @@ def test_ctrl_c_before_anything_is_on_disk(here, table, monkeypatch):
 
 def test_a_fit_that_keeps_what_it_has_says_how_to_go_on(here, table, monkeypatch):
     def interrupted(self, X, checkpoint):
-        checkpoint.mkdir()
+        checkpoint.mkdir(exist_ok=True)
         (checkpoint / "run.json").write_text("{}")
         warnings.warn("the fit was interrupted: 3 draws are kept", stacklevel=2)
 
@@ -169,7 +170,8 @@ def test_a_full_disk_at_the_end_leaves_no_half_file(here, table, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
 def test_ctrl_c_in_a_shell_and_on_from_there(here, table):
-    command = [sys.executable, "-m", "countless", "fit", table, "--ignore", "name", *GAUSSIAN, "--draws", "1000000"]
+    command = [sys.executable, "-m", "countless", "fit", table, "--label", "name", *GAUSSIAN]
+    command += ["--draws", "1000000"]
 
     def heed_interrupts():
         # A test run in the background of a shell inherits a SIGINT that is ignored.
@@ -196,3 +198,6 @@ def test_ctrl_c_in_a_shell_and_on_from_there(here, table):
     assert out == ""
     assert err.splitlines()[-1].endswith("go on with countless resume table-countless")
     assert "Traceback" not in err
+    # Known classes and the name of the table are there too.
+    about = json.loads((here / "table-countless" / "about.json").read_text())
+    assert (about["file"], about["label"], about["classes"][:2]) == ("table.csv", "name", ["row0", "row1"])

@@ -50,7 +50,7 @@ def test_report_goes_into_the_run_and_opens(here, finished, monkeypatch):
     monkeypatch.setattr(typer, "launch", opened.append)
     shutil.copytree(finished, here / "run")
     (here / "run" / "report.html").unlink()
-    (here / "run" / "summary.json").write_text("not JSON")  # file and command are then not known
+    (here / "run" / "about.json").write_text("not JSON")  # file and command are then not known
     assert run("report", "run", "--open").exit_code == 0
     assert opened == [(here / "run" / "report.html").as_uri()]
 
@@ -99,6 +99,17 @@ def test_resume_makes_a_run_longer(here, finished):
     assert found["data"]["file"] == "table.csv"
     assert cl.load(here / "run").posterior_.labels.shape == (2, 30, 40)
     assert found["n_clusters"] == 2
+
+
+@pytest.mark.parametrize("about", ["{}", "[]", '{"file": 3}', '{"classes": 7}', '{"other": 1}', "\\x00", None])
+def test_what_is_kept_beside_a_run_may_be_damaged(here, finished, about):
+    shutil.copytree(finished, here / "run")
+    (here / "run" / "about.json").unlink()
+    if about is not None:
+        (here / "run" / "about.json").write_text(about)
+    result = run("report", "run", "--out", "page.html")
+    assert result.exit_code == 0, result.output
+    assert ">run</p>" in (here / "page.html").read_text()  # the folder's name, where the file's is not known
 
 
 def test_resume_of_a_finished_run_writes_its_files_again(here, finished):

@@ -110,6 +110,11 @@ def test_cells_keep_the_digits_that_tell_them_apart(values, shown):
     assert report_rows.plain(column, report_rows.digits(column)) == shown
 
 
+def test_what_is_not_certain_is_not_rounded_to_certainty():
+    found = report_rows.shares(np.array([0.0, 1e-9, 0.25, 0.9999, 1.0]))
+    assert found == [0.0, 0.001, 0.25, 0.999, 1.0]
+
+
 def test_rows_are_thinned_with_small_clusters_whole():
     labels = np.concatenate([np.zeros(50_000, dtype=int), np.ones(30), np.full(49_970, 2)])
     rows = report_rows.spread(labels, 5_000, 100)

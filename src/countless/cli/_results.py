@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._about import NAME as ABOUT
+from ._about import About
 from ._app import finite
 
 if TYPE_CHECKING:
-    from ..estimators import DPMixture
     from ..report.findings import Findings
-
-COMPARED = ("ari", "nmi", "vi", "purity")
 
 
 def write_results(
-    found: Findings, out: Path, about: dict[str, Any], report: bool = True, option: str = "--out"
+    found: Findings, out: Path, about: About, report: bool = True, option: str = "--out"
 ) -> tuple[list[Path], dict[str, Any]]:
     """Write the files of a finished fit into its folder; returns their paths and the summary."""
     from .. import plots
@@ -30,10 +28,12 @@ def write_results(
         "labels.csv": labels_text(found),
         "summary.json": json.dumps(finite(summary), indent=2) + "\n",
         "summary.png": plots.render(plots.summary(found.model)),
+        ABOUT: about.text(),
     }
     if report:
-        files["report.html"] = page_of(found, about.get("file"), about.get("command"))
-    return write_together(out, files, option), summary
+        files["report.html"] = page_of(found, about.file or out.name, about.command)
+    paths = write_together(out, files, option)
+    return [path for path in paths if path.name != ABOUT], summary
 
 
 def labels_text(found: Findings) -> str:
@@ -46,12 +46,13 @@ def labels_text(found: Findings) -> str:
     return "\n".join([*lines, ""])
 
 
-def summarise(found: Findings, about: dict[str, Any]) -> dict[str, Any]:
+def summarise(found: Findings, about: About) -> dict[str, Any]:
     """Everything needed to know what was found and to find it again; the same run gives the same text."""
     from ..plots import sentence
     from ..report.settings import columns_of, versions
 
     model, posterior = found.model, found.posterior
+    compared = about.compared(found.labels)
     pmf = posterior.n_clusters_pmf() if posterior.is_sampled else {}
     return {
         "found": sentence(model),
@@ -70,30 +71,16 @@ def summarise(found: Findings, about: dict[str, Any]) -> dict[str, Any]:
             for each in found.summaries
         ],
         "concentration": model.concentration_,
-        **({"compared": about["compared"]} if about.get("compared") else {}),
-        "data": {"file": about.get("file"), "rows": len(found.labels), "columns": columns_of(model)},
+        **({} if compared is None else {"compared": compared}),
+        "data": {"file": about.file, "rows": len(found.labels), "columns": columns_of(model)},
         "family": plain(model.family_),
         "prior": plain(model.prior_),
         "inference": plain(model.inference_),
         "tune": plain(model.tune),
         "seed": model.random_state if isinstance(model.random_state, int) else None,
-        "command": about.get("command"),
+        "command": about.command,
         "versions": versions(),
     }
-
-
-def compared(model: DPMixture, label: Any) -> dict[str, Any] | None:
-    """Agreement with known classes, over the rows whose class is known."""
-    from ..metrics import compare
-
-    if label is None:
-        return None
-    known = label.notna().to_numpy()
-    if not known.any():
-        raise ValueError(f"--label: the column {label.name!r} is empty")
-    classes = label[known].astype(str).to_numpy()
-    values = compare(model.labels_[known], classes, metrics=COMPARED)
-    return {"label": str(label.name), "rows": int(known.sum()), "classes": len(set(classes)), **values}
 
 
 def plain(value: Any) -> Any:
@@ -110,19 +97,3 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
-
-
-def about_run(run: Path) -> dict[str, Any]:
-    """File and command of a run, from its summary; nothing where that is not there or not to be read."""
-    try:
-        content = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-        found = {"file": content["data"]["file"], "command": content["command"], "compared": content.get("compared")}
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
-    texts = {key: found[key] for key in ("file", "command") if isinstance(found[key], str)}
-    return {**texts, **({"compared": found["compared"]} if isinstance(found["compared"], dict) else {})}
-
-
-def command_line(file: Path, options: list[str]) -> str:
-    """The command that finds the same again."""
-    return shlex.join(["countless", "fit", str(file), *options])

@@ -34,6 +34,8 @@ def choose_columns(file: Path, columns: Sequence[str], ignore: Sequence[str], la
     lost = [name for name in kinds if name not in kept]
     if lost:
         raise ValueError(f"--columns: {lost[0]!r} has a kind, but is left out")
+    if label is not None and whole[label].isna().all():
+        raise ValueError(f"--label: the column {label!r} is empty")
     return Chosen(whole[kept], kinds, None if label is None else whole[label])
 
 

@@ -83,8 +83,9 @@ def fit(
     """
     from ..io import check_folder
     from ..report.findings import Findings
+    from ._about import About
     from ._models import build, fitted
-    from ._results import command_line, compared, write_results
+    from ._results import write_results
     from ._screen import show, wrote
     from ._tables import choose_columns
 
@@ -106,10 +107,9 @@ def fit(
     )
     if overwrite:
         clear_run(folder)
-    model, seconds = fitted(model, chosen.table, folder)
-    agreement = compared(model, chosen.label)
-    command = command_line(file, options.typed(context, ("out", "overwrite", "no_report", "as_json")))
-    about = {"file": file.name, "command": command, "compared": agreement}
+    about = About.of(file, options.typed(context, ("out", "overwrite", "no_report", "as_json")), chosen.label)
+    with about.beside(folder):
+        model, seconds = fitted(model, chosen.table, folder)
     found = Findings(model)
     paths, summary = write_results(found, folder, about, report=not no_report)
     if as_json:
@@ -117,7 +117,7 @@ def fit(
             {**summary, "run": str(folder), "files": [str(path) for path in paths], "seconds": round(seconds, 3)}
         )
         return
-    show(found, seconds, agreement)
+    show(found, seconds, summary.get("compared"))
     wrote(paths, folder)
 
 
@@ -125,9 +125,10 @@ def clear_run(folder: Path) -> None:
     """Remove what a run left in a folder, and nothing else."""
     if not (folder / "run.json").is_file():
         return
-    (folder / "run.json").unlink()
-    for name in ("data.npz", "result.npz"):
-        (folder / name).unlink(missing_ok=True)
+    # In this order, what is left after a kill is a run at its beginning, or none.
+    (folder / "result.npz").unlink(missing_ok=True)
     for chain in folder.glob("chain-*"):
         if chain.is_dir():
             shutil.rmtree(chain)
+    for name in ("run.json", "data.npz"):
+        (folder / name).unlink(missing_ok=True)

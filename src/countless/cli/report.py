@@ -41,8 +41,8 @@ def report(
     """
     from ..io import check_folder, load
     from ..report import write
+    from ._about import About
     from ._models import one_line_warnings
-    from ._results import about_run
 
     target = out or (run / "report.html" if run.is_dir() else run.with_suffix(".html"))
     check_folder(target.parent, "--out")
@@ -50,8 +50,8 @@ def report(
         raise ValueError(f"--out: {target} is a folder; give the name of a file")
     with one_line_warnings():
         model = load(run)
-    about = about_run(run)
-    path = write(model, target, title=about.get("file") or run.name, command=about.get("command"))
+    about = About.read(run)
+    path = write(model, target, title=about.file or run.name, command=about.command)
     typer.echo(f"Wrote {path}")
     if open_it:
         typer.launch(path.resolve().as_uri())

@@ -42,8 +42,9 @@ def resume(
     """
     from .. import io
     from ..report.findings import Findings
+    from ._about import About
     from ._models import one_line_warnings, stopped
-    from ._results import about_run, write_results
+    from ._results import write_results
     from ._screen import show, wrote
 
     say(f"going on with {run} ...")
@@ -54,11 +55,11 @@ def resume(
         except (KeyboardInterrupt, UserWarning):
             raise Interrupted(stopped(run)) from None
     seconds = time.perf_counter() - start
-    about = about_run(run)
+    about = About.read(run)
     found = Findings(model)
     paths, summary = write_results(found, run, about, report=not no_report, option="RUN")
     if as_json:
         print_json({**summary, "run": str(run), "files": [str(path) for path in paths], "seconds": round(seconds, 3)})
         return
-    show(found, seconds, about.get("compared"))
+    show(found, seconds, summary.get("compared"))
     wrote(paths, Path(run))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..plots._style import COLOURS, count
 from .answer import answer
 from .findings import SURE, Findings
 from .profiles import profiles
-from .rows import Shown, cells, plane
+from .rows import Shown, cells, plane, shares
 from .settings import settings
 from .views import agreement, counts, pairs, traces
 
@@ -32,9 +30,9 @@ def content(found: Findings, most_rows: int, title: str | None, command: str | N
         "rows": {
             "number": (shown.rows + 1).tolist(),
             "cluster": found.labels[shown.rows].tolist(),
-            "p": np.round(sure.probability[shown.rows], 3).tolist(),
+            "p": shares(sure.probability[shown.rows]),
             "second": sure.runner_up[shown.rows].tolist(),
-            "p2": np.round(sure.runner_up_probability[shown.rows], 3).tolist(),
+            "p2": shares(sure.runner_up_probability[shown.rows]),
         },
         "columns": cells(data, shown),
         "plane": plane(data, shown),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..posterior.summaries import Trait
 from .findings import Findings
-from .rows import digits, plain
+from .rows import digits, plain, shares
 
 FloatArray = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def profiles(found: Findings) -> list[dict[str, Any]]:
                 "size": int(summary.size),
                 "low": int(summary.size_low),
                 "high": int(summary.size_high),
-                "p": round(float(found.certainty.probability[mine].mean()), 3),
+                "p": shares(found.certainty.probability[mine].mean(keepdims=True))[0],
                 "traits": traits,
             }
         )

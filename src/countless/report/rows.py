@@ -111,6 +111,12 @@ def plain(values: FloatArray, significant: int) -> list[float | int | None]:
     ]
 
 
+def shares(values: FloatArray) -> list[float]:
+    """Probabilities for JSON; what is not certain is not rounded to certainty."""
+    rounded = np.clip(np.round(values, 3), 0.001, 0.999)
+    return np.where((values > 0.0) & (values < 1.0), rounded, values).tolist()
+
+
 def plane(data: Data, shown: Shown) -> dict[str, Any] | None:
     """The shown rows in the plane of the first two principal components; None where there is no plane."""
     if len(data.columns) < 2 or len(data.rows) < 3:
