@@ -48,7 +48,7 @@ TABLES = {
     "text-column": (
         pd.DataFrame({"height": [1.0, 2.0], "town": ["Bern", "Boston"]}),
         ValueError,
-        r"^X: column 'town' holds text; encode it as numbers .* or drop it$",
+        r"^X: column 'town' holds text; choose family='auto', .*, or encode it as numbers, or drop it$",
     ),
     "categories-of-text": (
         pd.DataFrame({"town": pd.Categorical(["Bern", "Boston"])}),

@@ -42,6 +42,7 @@ def test_the_constructor_only_stores():
         "prior": 3,
         "inference": None,
         "tune": 1,
+        "warm_start": False,
         "random_state": random_state,
         "progress": "what",
     }

@@ -68,7 +68,8 @@ def test_many_rows_are_thinned_evenly(large):
     ax = plots.uncertainty(model)
     bars = own_bars(ax)
     assert sum(map(len, bars.values())) < 2000
-    assert len(bars[12]) == 10
+    sizes = np.bincount(model.labels_)
+    assert len(bars[int(sizes.argmin())]) == sizes.min()
     assert "rows thinned evenly" in ax.texts[0].get_text()
     sure = fitted(model).certainty.probability[model.labels_ == 0]
     assert (bars[0][0], bars[0][-1]) == (sure.max(), sure.min())
@@ -88,14 +89,17 @@ def test_wavering_rows_are_the_least_sure(galaxies):
     model, _ = galaxies
     sure = fitted(model).certainty
     ax = plots.wavering(model, at_most=6)
-    rows = np.argsort(sure.probability, kind="stable")[:6]
+    n_wavering = int((sure.probability < SURE).sum())
+    assert n_wavering > 0
+    rows = np.argsort(sure.probability, kind="stable")[: min(n_wavering, 6)]
     assert [label.get_text() for label in ax.get_yticklabels()] == [f"row {row}" for row in rows]
     drawn = np.concatenate([group.get_offsets() for group in ax.collections if isinstance(group, PathCollection)])
     for place, row in enumerate(rows):
         at = drawn[drawn[:, 1] == place][:, 0]
         second = [sure.runner_up_probability[row]] if sure.runner_up[row] >= 0 else []
         assert sorted(at) == pytest.approx(sorted([sure.probability[row], *second]))
-    assert "the 6 least sure shown" in ax.get_title(loc="left").replace("\n", " ")
+    said = "the 6 least sure shown" in ax.get_title(loc="left").replace("\n", " ")
+    assert said == (n_wavering > 6)
     for wrong in (0, -1, 2.5):
         with pytest.raises(ValueError, match="at_most must be a whole number of at least 1"):
             plots.wavering(model, at_most=wrong)

@@ -12,7 +12,7 @@ def test_an_approximation_claims_no_probability_of_the_number_of_clusters(tmp_pa
     model = cl.DPMixture(inference="variational", random_state=0).fit(X)
     words = cl.plots.sentence(model)
     assert words == "2 clusters in 80 rows: the best variational mixture found, without its uncertainty"
-    sure = cl.plots.label_probability(model)
+    sure = model.certainty_.probability
     np.testing.assert_array_equal(sure, model.predict_proba(X)[np.arange(80), model.labels_])
     cl.plots.summary(model, tmp_path / "summary.png")
     assert (tmp_path / "summary.png").stat().st_size > 10_000

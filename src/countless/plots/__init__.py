@@ -14,14 +14,13 @@ from .density import density
 from .heatmap import similarity
 from .overview import render, sentence, summary
 from .profiles import profiles
-from .uncertainty import label_probability, uncertainty, wavering
+from .uncertainty import uncertainty, wavering
 
 __all__ = [
     "chains",
     "clusters",
     "cumulative_means",
     "density",
-    "label_probability",
     "n_clusters",
     "percent",
     "profiles",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ._fit import Fit, fitted
 from ._style import INK, PALE, QUIET, axes, colour, count, headline, marker, percent, quiet, room, spaced
@@ -131,40 +131,6 @@ def wavering(model: Any, ax: Axes | None = None, at_most: int = MOST_WAVERING) -
         _meaning(fit),
     )
     return ax
-
-
-def label_probability(model: Any, X: ArrayLike | None = None) -> NDArray[np.float64]:
-    """How sure the label of each row is, between 0 and 1.
-
-    For a sampled posterior, the probability that the row shares a cluster with a row picked at random among
-    the others of its consensus cluster (for a row that is alone there: that it is alone). It needs no
-    matching of cluster names between draws. For a single partition (MAP) there are no draws to
-    compare, and it is the probability of the row's cluster given the rows of each cluster, ``predict_proba``.
-
-    Parameters
-    ----------
-    model : fitted DPMixture
-    X : ignored
-        The model holds its rows.
-
-    Returns
-    -------
-    array (n,)
-
-    References
-    ----------
-    Wade and Ghahramani 2018, *Bayesian cluster analysis: point estimation and credible balls*, Bayesian
-    Analysis 13, 559-626.
-
-    Examples
-    --------
-    >>> import countless as cl
-    >>> X = [[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]
-    >>> model = cl.DPMixture(random_state=0).fit(X)
-    >>> bool((cl.plots.label_probability(model) > 0.5).all())
-    True
-    """
-    return fitted(model).certainty.probability
 
 
 def _bars(ax: Axes, fit: Fit, k: int, rows: NDArray[np.int64], top: float, bottom: float) -> None:

@@ -145,6 +145,8 @@ def shift(t, c, i, k, weight):
 def _additive_costs(t, c, i, own, width):
     """What row ``i`` adds to the objective in each slot, were it taken out first: variation of information, Binder."""
     values, costs, weight = t.values, c.costs, t.row_weights[i]
+    # In its own slot the row would count twice; that sum, possibly of more rows than there are, is replaced below.
+    last = len(values) - 1
     n_draws = t.cells.shape[1]
     costs[:width] = 0.0
     at_home, total = 0.0, 0.0
@@ -164,14 +166,14 @@ def _additive_costs(t, c, i, own, width):
             line = c.counts[t.cells[i, m]]
             share = t.draw_weights[m]
             for k in range(width):
-                costs[k] += share * (values[line[k] + weight] - values[line[k]])
+                costs[k] += share * (values[min(line[k] + weight, last)] - values[line[k]])
     for m in range(n_draws):
         total += t.draw_weights[m]
         if own >= 0:
             count = c.counts[t.cells[i, m], own]
             at_home += t.draw_weights[m] * (values[count] - values[count - weight])
     for k in range(width):
-        costs[k] = total * (values[c.sizes[k] + weight] - values[c.sizes[k]]) - 2.0 * costs[k]
+        costs[k] = total * (values[min(c.sizes[k] + weight, last)] - values[c.sizes[k]]) - 2.0 * costs[k]
     if own >= 0:
         costs[own] = total * (values[c.sizes[own]] - values[c.sizes[own] - weight]) - 2.0 * at_home
 
