@@ -17,6 +17,7 @@ import countless as cl
 from conftest import by_hand
 from countless import plots
 from countless.plots import _style
+from countless.plots._fit import fitted as fit_of
 
 
 def draw(ax):
@@ -268,7 +269,7 @@ def test_sizes_are_those_of_the_clusters(fitted):
     ax = draw(plots.sizes(model))
     sizes = np.bincount(model.labels_)
     assert [bar.get_height() for bar in ax.patches] == sizes.tolist()
-    sure = np.bincount(model.labels_, model.certainty_.probability) / sizes
+    sure = np.bincount(model.labels_, fit_of(model).certainty.probability) / sizes
     assert [text.get_text() for text in ax.texts] == [plots.percent(share) for share in sure]
 
 
