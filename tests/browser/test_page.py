@@ -249,3 +249,21 @@ def test_a_row_far_out_does_not_hide_the_others(visit):
     button.click()
     assert seen.page.evaluate(picture) != near
     assert not button.is_visible()
+
+
+def test_paper_is_white_and_pictures_are_on_it(visit, iris):
+    """A canvas that is drawn again while paper is laid out comes out empty: nothing is drawn after ``beforeprint``."""
+    seen = visit(iris)
+    seen.page.emulate_media(color_scheme="dark")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert seen.page.evaluate(background) != "rgb(255, 255, 255)"
+    seen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert seen.page.evaluate(background) == "rgb(255, 255, 255)"
+    picture = "document.querySelector('#scatter canvas').toDataURL()"
+    before = seen.page.evaluate(picture)
+    seen.page.set_viewport_size({"width": 700, "height": 900})
+    seen.page.wait_for_timeout(100)
+    assert seen.page.evaluate(picture) == before
+    seen.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert seen.page.evaluate(picture) != before
+    seen.page.emulate_media(color_scheme="light")

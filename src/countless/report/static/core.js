@@ -129,7 +129,8 @@ function drawn(container, draw) {
   const again = () => { if (container.clientWidth > 0) draw(container.clientWidth); };
   drawings.push(again);
   new ResizeObserver(() => {
-    if (container.clientWidth !== width) {
+    // A canvas that is drawn while the paper is laid out comes out empty: there, pictures are scaled.
+    if (container.clientWidth !== width && !document.documentElement.classList.contains('printing')) {
       width = container.clientWidth;
       again();
     }
