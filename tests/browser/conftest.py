@@ -31,7 +31,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         pytest.skip("needs Chromium: apt-get install chromium")
     with playwright.sync_playwright() as driver:
         profile = tmp_path_factory.mktemp("chromium")
-        context = driver.chromium.launch_persistent_context(profile, executable_path=found, args=ARGUMENTS)
+        # Smooth scrolling would move the page under the pointer of a test.
+        context = driver.chromium.launch_persistent_context(
+            profile, executable_path=found, args=ARGUMENTS, reduced_motion="reduce"
+        )
         yield context
         context.close()
 

@@ -52,6 +52,8 @@ def test_the_policy_holds_back_a_script_that_was_slipped_in(visit, iris):
 def hover(seen, selector, points):
     """Move over a canvas until the tooltip shows; returns its text."""
     seen.page.locator(selector).scroll_into_view_if_needed()
+    # The page hears of the scrolling a frame later, and hides the tooltip then.
+    seen.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     box = seen.page.locator(selector).bounding_box()
     for x, y in points:
         seen.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
