@@ -44,7 +44,7 @@ def _column_evidences(family, rows):
 def test_every_family_with_the_verb_column_is_taken_apart():
     for name, cls in FAMILIES.items():
         hyper = type(_example(name)[0].prepare())
-        assert verbs.is_implemented(verbs.column, hyper) == (cls.gaps == "integrated"), name
+        assert (("column", hyper) in verbs._REGISTRY) == (cls.gaps == "integrated"), name
 
 
 def test_one_column_is_the_family_of_that_column(separate):

@@ -87,7 +87,7 @@ class Table(Family):
             return self, self.read_new(X)
         frame = as_frame(X)
         given = self._given(list(frame.columns))
-        kinds = {column: name if isinstance(name, str) else _kind(name) for column, name in given.items()}
+        kinds = {column: kind if isinstance(kind, str) else kind.short_name() for column, kind in given.items()}
         # Numbers under a family object are its own codes already.
         coded = {column for column, family in given.items() if isinstance(family, Family)}
         schema = read_frame(frame, kinds, coded)
@@ -361,10 +361,6 @@ def _checked(family: Any) -> str | Family:
     if isinstance(found, Table):
         raise ValueError("columns: a table cannot be a column of a table")
     return family if isinstance(family, str) else found
-
-
-def _kind(family: Family) -> str:
-    return family.short_name()
 
 
 def _blocks(columns: Sequence[Column], objects: Mapping[int, Family]) -> tuple[Block, ...]:

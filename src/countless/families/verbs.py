@@ -86,11 +86,6 @@ def never_inlined(cls: type) -> type:
     return cls
 
 
-def is_implemented(generic: Callable[..., Any], cls: type) -> bool:
-    """Whether a verb is registered for hyperparameters of type ``cls``."""
-    return (generic.__name__, cls) in _REGISTRY
-
-
 # --- required ------------------------------------------------------------------------------------------------
 
 
