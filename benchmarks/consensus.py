@@ -67,7 +67,7 @@ def _memory(what: str) -> float:
 
 
 def _measure(case: tuple[int, int, int, float], loss: str) -> list[object]:
-    from countless.posterior.consensus import consensus, expected_loss
+    from countless.posterior.partition.consensus import consensus, expected_loss
 
     consensus(draws_like_a_sampler(50, 20, 3, 4.0), loss)
     draws = draws_like_a_sampler(*case)

@@ -27,7 +27,9 @@ FAMILIES = {
     "diagonal-gaussian": lambda rng: rng.normal(5.0 * rng.integers(0, 3, (60, 1)), 1.0, (60, 3)),
     "spherical-gaussian": lambda rng: rng.normal(5.0 * rng.integers(0, 3, (60, 1)), 1.0, (60, 2)),
     "gaussian-known-covariance": lambda rng: rng.normal(6.0 * rng.integers(0, 3, (60, 1)), 1.0, (60, 2)),
-    "multinomial": lambda rng: np.array([rng.multinomial(20, p) for p in np.eye(3)[rng.integers(0, 3, 50)] * 0.7 + 0.1]),
+    "multinomial": lambda rng: np.array(
+        [rng.multinomial(20, p) for p in np.eye(3)[rng.integers(0, 3, 50)] * 0.7 + 0.1]
+    ),
     "categorical": lambda rng: (rng.random((50, 5)) < 0.1 + 0.8 * rng.integers(0, 2, (50, 1))) * 2.0,
     "bernoulli": lambda rng: (rng.random((50, 6)) < 0.1 + 0.8 * rng.integers(0, 2, (50, 1))) * 1.0,
     "binomial": lambda rng: rng.binomial(12, 0.1 + 0.4 * rng.integers(0, 3, (50, 1)), (50, 2)),
@@ -76,7 +78,11 @@ def mixtures() -> Iterator[tuple[str, Callable[[], Any], Any]]:
             prior = PRIORS[(at + list(SAMPLERS).index(name)) % 4]
             if prior == "mixture-of-finite" and name in ("blocked", "variational"):
                 prior = "crp"
-            yield f"{family}, {prior}, {name}", make(family=family, prior=prior, inference=SAMPLERS[name]()), rows_of(family)
+            yield (
+                f"{family}, {prior}, {name}",
+                make(family=family, prior=prior, inference=SAMPLERS[name]()),
+                rows_of(family),
+            )
     for name in ("uncollapsed", "single-site", "blocked", "variational"):
         yield f"gaussian, crp, {name}", make(inference=SAMPLERS[name]()), rows_of("gaussian")
     for tune in ("sample", "empirical-bayes", "greedy", "cross-validation"):

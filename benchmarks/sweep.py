@@ -9,7 +9,7 @@ from common import print_table, use_shared
 
 import countless as cl
 from countless.inference import Problem, State
-from countless.inference.sweep import GibbsSweep
+from countless.partitions.sweep import GibbsSweep
 
 use_shared("yardstick")
 import gibbs_yardstick  # noqa: E402

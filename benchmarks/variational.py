@@ -23,10 +23,10 @@ from sklearn.model_selection import KFold
 
 import countless as cl
 from countless.inference import ENGINES, Problem
-from countless.inference.mean_field import MeanField
-from countless.inference.passes import Passes
-from countless.inference.rearrange import seed_labels
-from countless.inference.stick_law import StickLaw
+from countless.models.mixture.engines.mean_field import MeanField
+from countless.models.mixture.engines.rearrange import seed_labels
+from countless.partitions.stick_law import StickLaw
+from countless.passes.passes import Passes
 from countless.priors import CRP
 
 

@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 # Names of this package that live in one of its rooms.
 _ROOM_OF = {
-    "ConvergenceWarning": "_warnings",
+    "ConvergenceWarning": "core.warnings",
     "DPMeans": "estimators",
     "DPMixture": "estimators",
     "FiniteMixture": "estimators",
@@ -45,7 +45,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from . import datasets, estimators, families, inference, io, metrics, plots, posterior, priors, report, tuning
-    from ._warnings import ConvergenceWarning
+    from .core.warnings import ConvergenceWarning
     from .estimators import DPMeans, DPMixture, FiniteMixture, MixtureSearch, Partitional
     from .io import load
 

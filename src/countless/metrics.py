@@ -15,7 +15,7 @@ import numpy as np
 import scipy  # its parts load on first use
 from numpy.typing import ArrayLike, NDArray
 
-from countless._random import as_generator
+from .core.random import as_generator
 
 _Labels: TypeAlias = Iterable[Any]
 _Integers: TypeAlias = NDArray[np.int64]

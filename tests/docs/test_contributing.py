@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import countless as cl
+from countless.chains.schedule import Schedule
 from countless.inference import Problem, State
-from countless.inference.schedule import Schedule
-from countless.inference.sweep import GibbsSweep
+from countless.partitions.sweep import GibbsSweep
 from countless.priors import CRP
 from exact.enumeration import exact_posterior, expected_total_variation, frequencies, partitions, total_variation
 

@@ -7,13 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countless.families import (
-    DiagonalGaussian,
-    Exponential,
-    Gaussian,
-    GaussianKnownCovariance,
-    SphericalGaussian,
-)
+from countless.families import DiagonalGaussian, Exponential, Gaussian, GaussianKnownCovariance, SphericalGaussian
 
 from .cases import ENGINES, model
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import countless as cl
-from countless.inference import CollapsedGibbs, base
+from countless.chains import engine as base
+from countless.inference import CollapsedGibbs
 
 from .cases import ENGINES, FAMILY_NAMES, GIBBS, PRIORS, SEARCH, alternating, first_appearance, model, two_groups
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.chains.schedule import Move, Schedule
 from countless.inference import Problem, State
-from countless.inference.schedule import Move, Schedule
 
 from .enumeration import expected_total_variation, frequencies, total_variation
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from countless.inference import Problem, blocked_gibbs
-from countless.inference.blocked_gibbs import BlockedSweep
+from countless.inference import Problem
+from countless.models.mixture.engines import blocked_gibbs
+from countless.models.mixture.engines.blocked_gibbs import BlockedSweep
 from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
 from helpers import batch_error
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from countless.inference import Problem, Variational
-from countless.inference.mean_field import MeanField
+from countless.models.mixture.engines.mean_field import MeanField
 from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 
 from .enumeration import log_evidences, log_priors

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from countless.inference import Problem, split_merge
-from countless.inference.split_merge import SplitMerge
-from countless.inference.sweep import GibbsSweep
+from countless.inference import Problem
+from countless.partitions import split_merge
+from countless.partitions.split_merge import SplitMerge
+from countless.partitions.sweep import GibbsSweep
 from countless.priors import PitmanYor
 
 from .chains import LIMIT, N_DRAWS, excess, run_chain

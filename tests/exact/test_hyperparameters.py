@@ -9,11 +9,11 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import norm
 
+from countless.chains.schedule import Schedule
 from countless.inference import Problem, State
-from countless.inference.hyperparameters import HyperparameterUpdate
-from countless.inference.schedule import Schedule
-from countless.inference.split_merge import SplitMerge
-from countless.inference.sweep import GibbsSweep
+from countless.models.mixture.moves.hyperparameters import HyperparameterUpdate
+from countless.partitions.split_merge import SplitMerge
+from countless.partitions.sweep import GibbsSweep
 from countless.priors import CRP
 from helpers import batch_error
 

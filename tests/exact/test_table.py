@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, multigammaln
 
+from countless.chains.schedule import Schedule
 from countless.families import FAMILIES, Table
 from countless.inference import Problem, State
-from countless.inference.schedule import Schedule
-from countless.inference.split_merge import SplitMerge
-from countless.inference.sweep import GibbsSweep
+from countless.partitions.split_merge import SplitMerge
+from countless.partitions.sweep import GibbsSweep
 from countless.priors import CRP, PitmanYor
 
 from .chains import LIMIT, WARMUP, excess, run_chain

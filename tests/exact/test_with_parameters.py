@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from countless.families import verbs
-from countless.inference import Problem, parameter_sweep
-from countless.inference.concentration import ConcentrationUpdate
-from countless.inference.parameter_sweep import ParameterSweep, SingleSiteSweep
-from countless.inference.split_merge import SplitMerge
+from countless.inference import Problem
+from countless.models.mixture.moves.concentration import ConcentrationUpdate
+from countless.partitions import parameter_sweep
+from countless.partitions.parameter_sweep import ParameterSweep, SingleSiteSweep
+from countless.partitions.split_merge import SplitMerge
 from countless.priors import CRP, Gamma
 
 from .chains import LIMIT, excess, run_chain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from countless._jit import kernel
+from countless.core.jit import kernel
 from countless.families import verbs
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from countless._jit import kernel
+from countless.core.jit import kernel
 from countless.families import FAMILIES, verbs
 from countless.families.base import SMALLEST
 

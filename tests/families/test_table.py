@@ -14,7 +14,7 @@ from countless.families import FAMILIES, Table, localise, verbs
 from .cases import EXAMPLES, filled, statistics_of
 
 # Families whose columns are independent, with three columns of an example each.
-SEPARATE = [name for name, cls in FAMILIES.items() if cls.gaps == "integrated"]
+SEPARATE = [name for name, cls in FAMILIES.items() if cls.missing == "integrated"]
 
 
 def _example(name):
@@ -44,7 +44,7 @@ def _column_evidences(family, rows):
 def test_every_family_with_the_verb_column_is_taken_apart():
     for name, cls in FAMILIES.items():
         hyper = type(_example(name)[0].prepare())
-        assert (("column", hyper) in verbs._REGISTRY) == (cls.gaps == "integrated"), name
+        assert (("column", hyper) in verbs._REGISTRY) == (cls.missing == "integrated"), name
 
 
 def test_one_column_is_the_family_of_that_column(separate):
@@ -167,10 +167,10 @@ def test_missing_cells_are_drawn_from_their_conditional(missing):
     holed = new.copy()
     holed[missing] = np.nan
     row = local.widen(local.arrange(((holed - shift) / scale)[None]))[0]
-    assert verbs.is_open(hyper, row)
+    assert verbs.has_missing(hyper, row)
     draws = np.empty((4000, len(missing)))
     for t in range(len(draws)):
-        verbs.fill(hyper, *clusters[:2], 0, row, rng, clusters.work)
+        verbs.draw_missing(hyper, *clusters[:2], 0, row, rng, clusters.work)
         draws[t] = row[missing] * scale[missing] + shift[missing]
     mean, shape, dof = _student_t(family, rows)
     seen = [j for j in range(4) if j not in missing]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.chains.schedule import Move
 from countless.families import Family
 from countless.inference import Problem, State
-from countless.inference.schedule import Move
 from countless.priors import Gamma, Prior
 from helpers import batch_error
 

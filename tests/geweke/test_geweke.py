@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from countless.families import Categorical, Gaussian, Poisson
-from countless.inference.concentration import ConcentrationUpdate
-from countless.inference.split_merge import SplitMerge
-from countless.inference.sweep import GibbsSweep
+from countless.models.mixture.moves.concentration import ConcentrationUpdate
+from countless.partitions.split_merge import SplitMerge
+from countless.partitions.sweep import GibbsSweep
 from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
 from helpers import generator, z_limit
 

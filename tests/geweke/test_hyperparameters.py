@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import norm
 
 from countless.inference import Problem, State
-from countless.inference.hyperparameters import HyperparameterUpdate
-from countless.inference.sweep import GibbsSweep
+from countless.models.mixture.moves.hyperparameters import HyperparameterUpdate
+from countless.partitions.sweep import GibbsSweep
 from helpers import generator, z_limit
 
 from .joint import Model, z_scores

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from countless.families import Categorical, Gaussian, Poisson
-from countless.inference import Problem, blocked_gibbs
-from countless.inference.blocked_gibbs import BlockedSweep
-from countless.inference.concentration import ConcentrationUpdate
-from countless.inference.parameter_sweep import ParameterSweep, SingleSiteSweep
-from countless.inference.split_merge import SplitMerge
+from countless.inference import Problem
+from countless.models.mixture.engines import blocked_gibbs
+from countless.models.mixture.engines.blocked_gibbs import BlockedSweep
+from countless.models.mixture.moves.concentration import ConcentrationUpdate
+from countless.partitions.parameter_sweep import ParameterSweep, SingleSiteSweep
+from countless.partitions.split_merge import SplitMerge
 from countless.priors import CRP, Gamma, PitmanYor
 from helpers import generator, z_limit
 

@@ -10,8 +10,9 @@ from sklearn.cluster import KMeans
 
 import countless as cl
 from countless.families import FAMILIES
-from countless.inference.dp_means import BLOCK, Objective, Partition, Table, threads
-from countless.inference.dp_means_search import (
+from countless.models.dp_means.divergences import Measure, family_pass
+from countless.models.dp_means.partition import BLOCK, Objective, Partition, Table, threads
+from countless.models.dp_means.search import (
     SAMPLE,
     _from_labels,
     _heights,
@@ -22,7 +23,6 @@ from countless.inference.dp_means_search import (
     solve,
     suggest_penalty,
 )
-from countless.inference.small_variance import Measure, family_pass
 from exact.enumeration import partitions
 
 
@@ -142,7 +142,7 @@ def test_the_objective_never_rises_and_is_what_it_says(name, kind, rng):
 
 def test_a_wrong_price_would_be_seen(rng, monkeypatch):
     """Negative control: joins that cost nothing make J rise."""
-    import countless.inference.dp_means as module
+    import countless.models.dp_means.partition as module
 
     table = _table(_blobs(rng, 60, 4, 2, 4.0))
     part = _from_labels(table, Objective(1e3), np.arange(60) % 4)

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 import countless as cl
-from countless import _jit
-from countless.inference import MAP, CollapsedGibbs, icm, split_merge, starts, state, sweep
+from countless.core import jit as _jit
+from countless.inference import MAP, CollapsedGibbs
+from countless.models.mixture import state
+from countless.partitions import icm, split_merge, starts, sweep
 
 SOURCES = Path(cl.__file__).resolve().parent
 ENGINES = {
@@ -95,7 +97,7 @@ def test_the_same_without_compilation(kind, prior, engine):
 
 # --- the cache -------------------------------------------------------------------------------------------------
 
-_SMALL = "import numpy as np; from countless._special import log_sum_exp; print(log_sum_exp(np.zeros(8), 8))"
+_SMALL = "import numpy as np; from countless.core.special import log_sum_exp; print(log_sum_exp(np.zeros(8), 8))"
 _HITS = _SMALL + "; print(sum(log_sum_exp.stats.cache_hits.values()))"
 
 
@@ -131,13 +133,13 @@ def test_a_cache_that_cannot_be_written_is_none(tmp_path):
     """A file where the folder should be: no one, not even root, can write below it."""
     (tmp_path / "file").write_text("in the way")
     _small(tmp_path / "file")
-    code = "from countless._jit import cache_directory; print(cache_directory())"
+    code = "from countless.core.jit import cache_directory; print(cache_directory())"
     assert _python(code, COUNTLESS_CACHE_DIR=str(tmp_path / "file")).strip() == "None"
 
 
 def test_where_the_cache_is(tmp_path):
     """The folder that was asked for, then Numba's own, and in it one named after the sources."""
-    code = "from countless._jit import cache_directory, source_stamp; print(cache_directory(), source_stamp())"
+    code = "from countless.core.jit import cache_directory, source_stamp; print(cache_directory(), source_stamp())"
     chosen = {"COUNTLESS_CACHE_DIR": str(tmp_path / "a"), "NUMBA_CACHE_DIR": str(tmp_path / "b")}
     for settings, folder in ((chosen, "a"), ({**chosen, "COUNTLESS_CACHE_DIR": None}, "b")):
         found, stamp = _python(code, **settings).split()

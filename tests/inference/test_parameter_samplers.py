@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 import countless as cl
+from countless.chains.sampler import Sampler
 from countless.inference import BlockedGibbs, CollapsedGibbs, Gibbs, Problem, SingleSiteGibbs, State
-from countless.inference.blocked_gibbs import BlockedSweep
-from countless.inference.sampler import Sampler
-from countless.inference.sticks import draw_log_weights, switch_components
+from countless.models.mixture.engines.blocked_gibbs import BlockedSweep
+from countless.partitions.sticks import draw_log_weights, switch_components
 from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 from helpers import batch_error
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from countless.families import FAMILIES, Gaussian, verbs
-from countless.inference import Problem, passes
-from countless.inference.passes import Passes
+from countless.inference import Problem
+from countless.passes import passes
+from countless.passes.passes import Passes
 from countless.priors import CRP
 from families.cases import suitable_rows
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import countless as cl
-from countless.inference import MAP, CollapsedGibbs, Problem, Variational, resolve_inference, run
-from countless.inference.starts import DISPERSED, STARTS, start_labels
+from countless.chains import jobs as run
+from countless.inference import MAP, CollapsedGibbs, Problem, Variational, resolve_inference
+from countless.partitions.starts import DISPERSED, STARTS, start_labels
 from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 
 ENGINES = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from countless.chains.schedule import REBUILD_EVERY, Schedule
 from countless.families import Categorical, Gaussian, Poisson
 from countless.inference import Problem, State
-from countless.inference.schedule import REBUILD_EVERY, Schedule
-from countless.inference.split_merge import SplitMerge
-from countless.inference.state import SPARE_SLOTS
-from countless.inference.sweep import GibbsSweep
+from countless.models.mixture.state import SPARE_SLOTS
+from countless.partitions.split_merge import SplitMerge
+from countless.partitions.sweep import GibbsSweep
 from countless.priors import CRP, FiniteDirichlet
 from helpers import generator
 

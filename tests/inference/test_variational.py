@@ -7,13 +7,13 @@ import pytest
 from scipy.integrate import quad
 
 import countless as cl
+from countless.chains.jobs import Monitor
 from countless.inference import Problem, Variational
-from countless.inference.mean_field import MeanField, climb
-from countless.inference.passes import Passes
-from countless.inference.rearrange import seed_labels
-from countless.inference.run import Monitor
-from countless.inference.stick_law import StickLaw
 from countless.metrics import normalized_mutual_information
+from countless.models.mixture.engines.mean_field import MeanField, climb
+from countless.models.mixture.engines.rearrange import seed_labels
+from countless.partitions.stick_law import StickLaw
+from countless.passes.passes import Passes
 from countless.priors import CRP, FiniteDirichlet, PitmanYor
 
 

@@ -16,7 +16,7 @@ import pytest
 from runs_to_kill import CASES, model, same_posteriors, table
 
 import countless as cl
-from countless import _files
+from countless.core import files as _files
 from countless.inference import BlockedGibbs, CollapsedGibbs
 from countless.runs import folder as run_folder
 

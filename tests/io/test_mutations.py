@@ -368,8 +368,8 @@ def test_numpy_opens_the_file_too(originals):
 
 def test_states_that_kernels_must_not_see(originals, rng):
     """Labels beyond the slots would make compiled code write where nothing is theirs."""
+    from countless.chains.checkpoint import from_snapshot, take_snapshot
     from countless.inference import Problem, State
-    from countless.inference.checkpoint import from_snapshot, take_snapshot
 
     problem = Problem.of(X, cl.families.Gaussian().resolve(X), cl.priors.CRP(1.0))
     state = State(problem, np.arange(len(X)) % 3, 1.0)

@@ -12,11 +12,12 @@ import pytest
 from runs_to_kill import same_posteriors
 
 import countless as cl
-from countless._random import BIT_GENERATORS, generator_from, generator_state
+from countless.chains import jobs as run
+from countless.chains.trace import LABEL_TYPES, Trace, concatenate, label_type, without_first
+from countless.core.random import BIT_GENERATORS, generator_from, generator_state
 from countless.families import FAMILIES
-from countless.inference import ENGINES, MAP, BlockedGibbs, CollapsedGibbs, Gibbs, Variational, run
-from countless.inference.hyperparameters import HyperparameterUpdate
-from countless.inference.trace import LABEL_TYPES, Trace, concatenate, label_type, without_first
+from countless.inference import ENGINES, MAP, BlockedGibbs, CollapsedGibbs, Gibbs, Variational
+from countless.models.mixture.moves.hyperparameters import HyperparameterUpdate
 from countless.priors import CRP, FiniteDirichlet, Gamma, GeometricCount, MixtureOfFinite, PitmanYor, PoissonCount
 from countless.priors.names import _REGISTRY as PRIORS
 from countless.runs.objects import plain, revive
@@ -413,7 +414,7 @@ def test_only_chains_can_be_made_longer(tmp_path):
 
 def test_a_broken_snapshot_would_be_noticed(monkeypatch):
     """The negative control: a chain that goes on without its caches, or with another stream, ends elsewhere."""
-    from countless.inference import checkpoint
+    from countless.chains import checkpoint
 
     whole = _fresh(dataclasses.replace(ENGINE, draws=30)).fit(X)
     take = checkpoint.take_snapshot

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from countless import _special as tools
+from countless.core import special as tools
 
 SIGNIFICANCE = 1e-6
 

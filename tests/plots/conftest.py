@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import countless as cl
-from countless._validate import by_first_appearance
-from countless._warnings import ConvergenceWarning
+from countless.core.errors import ConvergenceWarning
+from countless.core.validate import by_first_appearance
 from countless.posterior import Posterior
 from countless.posterior.data import Data
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from countless._validate import by_first_appearance
+from countless.core.validate import by_first_appearance
 from countless.posterior import Posterior
 
 

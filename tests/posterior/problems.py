@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from scipy.special import xlogy
 
-from countless._validate import by_first_appearance
+from countless.core.validate import by_first_appearance
 from countless.families import SphericalGaussian
 from countless.posterior import Posterior
 from countless.priors import CRP

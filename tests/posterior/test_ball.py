@@ -7,8 +7,8 @@ import pytest
 
 import countless as cl
 from countless import metrics
-from countless._validate import by_first_appearance
-from countless.posterior.ball import CredibleBall, credible_ball
+from countless.core.validate import by_first_appearance
+from countless.posterior.partition.ball import CredibleBall, credible_ball
 
 from .problems import KINDS, draws_of_seven
 

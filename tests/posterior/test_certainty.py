@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import countless as cl
-from countless.posterior import certainty
-from countless.posterior.certainty import row_certainty
+from countless.posterior.partition import certainty
+from countless.posterior.partition.certainty import row_certainty
 
 from .problems import draws_of_seven, posterior
 

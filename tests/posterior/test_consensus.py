@@ -9,10 +9,10 @@ import pytest
 
 import countless as cl
 from countless import metrics
-from countless._validate import by_first_appearance
-from countless.posterior import consensus as search
-from countless.posterior.consensus import consensus, expected_loss
-from countless.posterior.partitions import LOSSES, condense, losses
+from countless.core.validate import by_first_appearance
+from countless.posterior.partition import consensus as search
+from countless.posterior.partition.consensus import consensus, expected_loss
+from countless.posterior.partition.similarity import LOSSES, condense, losses
 
 from .problems import EVERY, KINDS, NUMBER, exact_losses, problem
 

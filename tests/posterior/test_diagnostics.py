@@ -12,8 +12,8 @@ from scipy.stats import binomtest, entropy, f, kstest
 
 import countless as cl
 from countless.posterior import quantities
-from countless.posterior.chain_distance import chain_distance
 from countless.posterior.diagnostics import _rank_ratio, rhat_limit, warn_if_unmixed
+from countless.posterior.partition.chain_distance import chain_distance
 from countless.posterior.quantities import entropy_and_largest, label_free
 
 from .chains import independent_labels, posterior_of

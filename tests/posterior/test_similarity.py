@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from countless.posterior import draws, partitions
-from countless.posterior.partitions import similarity
+from countless.posterior import posterior as draws
+from countless.posterior.partition import similarity as partitions
+from countless.posterior.partition.similarity import similarity
 
 from .problems import posterior
 

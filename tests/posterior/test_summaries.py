@@ -9,9 +9,9 @@ from scipy.stats.contingency import odds_ratio
 
 import countless as cl
 from countless.families.columns import Column
-from countless.posterior.certainty import row_certainty
 from countless.posterior.data import Data
-from countless.posterior.summaries import DEVIATIONS, sizes_in_draws, summaries_frame, summarise, traits
+from countless.posterior.partition.certainty import row_certainty
+from countless.posterior.partition.summaries import DEVIATIONS, sizes_in_draws, summaries_frame, summarise, traits
 
 from .chains import independent_labels, posterior_of
 

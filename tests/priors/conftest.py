@@ -8,15 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from countless.priors import (
-    CRP,
-    FiniteDirichlet,
-    Gamma,
-    GeometricCount,
-    MixtureOfFinite,
-    PitmanYor,
-    PoissonCount,
-)
+from countless.priors import CRP, FiniteDirichlet, Gamma, GeometricCount, MixtureOfFinite, PitmanYor, PoissonCount
 
 FIXED = [
     CRP(0.4),

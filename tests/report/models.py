@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import countless as cl
-from countless._validate import by_first_appearance
+from countless.core.validate import by_first_appearance
 from countless.families import resolve_family
 from countless.families.columns import Column
 from countless.inference import CollapsedGibbs

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from countless.families import FAMILIES
 from countless.inference import Problem
-from countless.inference.hyperparameters import LIMIT, Evidence, log_normal_density, maximise
+from countless.models.mixture.moves.hyperparameters import LIMIT, Evidence, log_normal_density, maximise
 from countless.priors import CRP
 from estimators.cases import FAMILY_NAMES, two_groups
 

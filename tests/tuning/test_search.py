@@ -13,7 +13,7 @@ from sklearn.model_selection import ShuffleSplit
 import countless as cl
 from countless.families import FAMILIES
 from countless.inference import MAP, CollapsedGibbs, Problem
-from countless.inference.hyperparameters import Evidence
+from countless.models.mixture.moves.hyperparameters import Evidence
 from countless.priors import CRP
 from countless.tuning import CrossValidation, EmpiricalBayes, Greedy
 from estimators.cases import FAMILY_NAMES, GIBBS, PRIORS, SEARCH, two_groups

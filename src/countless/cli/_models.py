@@ -51,10 +51,10 @@ def build(
     settings = {key: value for key, value in sampling.items() if value is not None}
     if inference == "auto" and settings:
         inference = "gibbs"
-    gaps = resolved.draws_gaps(rows)
+    missing = resolved.draws_missing(rows)
     engine: Any = from_name(
         "--inference",
-        lambda name: resolve_inference(name, len(rows), rows.shape[1], chosen_prior.has_sticks, False, gaps),
+        lambda name: resolve_inference(name, len(rows), rows.shape[1], chosen_prior.has_sticks, False, missing),
         inference,
     )
     _check_settings(engine, inference, settings)
@@ -143,7 +143,7 @@ class one_line_warnings(warnings.catch_warnings):
     """Warnings are one line on standard error; an interrupt that the fit survived is an interrupt."""
 
     def __enter__(self) -> Any:
-        from .._warnings import ConvergenceWarning
+        from ..core.warnings import ConvergenceWarning
 
         log = super().__enter__()
         warnings.filterwarnings("error", message="the fit was interrupted")

@@ -20,9 +20,9 @@ def _families() -> list[str]:
 
 
 def _priors() -> list[str]:
-    from ..priors.names import _REGISTRY
+    from ..priors.names import PRIORS
 
-    return sorted(_REGISTRY)
+    return sorted(PRIORS)
 
 
 def _engines() -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._random import as_generator
-from .._validate import as_rows, whole_number
+from ..core.random import as_generator
+from ..core.validate import as_rows, whole_number
 from .generators import FloatArray, IntArray, numbered
 
 MEAN_DEVIATION = 3.0

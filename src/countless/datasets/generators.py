@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._random import as_generator
-from .._validate import by_first_appearance, whole_number
+from ..core.random import as_generator
+from ..core.validate import by_first_appearance, whole_number
 from ..families import Family, resolve_family
 from ..priors import Prior, resolve_prior
 

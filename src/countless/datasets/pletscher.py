@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._random import as_generator
-from .._validate import choose, whole_number
+from ..core.random import as_generator
+from ..core.validate import choose, whole_number
+from ..families.gaussian.spherical import SphericalGaussian
 from ..families.multinomial import Multinomial
-from ..families.spherical_gaussian import SphericalGaussian
 from ..priors import CRP
 from .generators import FloatArray, Sample, numbered
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._random import as_generator
-from .._validate import whole_number
-from ..families.gaussian import Gaussian
+from ..core.random import as_generator
+from ..core.validate import whole_number
+from ..families.gaussian.full import Gaussian
 from ..priors import CRP
 from .generators import Sample, make_mixture
 

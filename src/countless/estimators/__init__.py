@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .dp_means import DPMeans
-from .dp_mixture import DPMixture
-from .finite_mixture import FiniteMixture
-from .mixture_search import MixtureSearch
-from .reference import Partitional
+from ..models.dp_means.estimator import DPMeans
+from ..models.finite.estimator import FiniteMixture
+from ..models.finite.search import MixtureSearch
+from ..models.mixture.estimator import DPMixture
+from ..models.partitional.estimator import Partitional
 
 __all__ = ["DPMeans", "DPMixture", "FiniteMixture", "MixtureSearch", "Partitional"]

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._jit import kernel
-from .._validate import as_rows, by_first_appearance, choose, whole_number
+from ..core.jit import kernel
+from ..core.validate import as_rows, by_first_appearance, choose, whole_number
 from ..families import Family, localise, resolve_family, verbs
-from ..posterior.criteria import penalty
+from ..models.finite.criteria import penalty
 
 PENALISED = {"aic": "aic", "bic": "bic"}
 

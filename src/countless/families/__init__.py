@@ -5,19 +5,16 @@ Every module here is imported once, and each family it registers becomes a name 
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
-from .._jit import kernel
-from .._special import digamma
+from ..core.jit import kernel
+from ..core.register import import_folder
+from ..core.special import digamma
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import FAMILIES, Family, FloatArray, Layout, localise, register, resolve_family
-from .table import Table
+from .table.table import Table
 from .verbs import implements
 
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+import_folder(__name__, __path__)
 globals().update({cls.__name__: cls for cls in FAMILIES.values()})
 
 # Besides the families: what a file with a new one needs.

@@ -10,23 +10,24 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._jit import kernel
-from .._random import as_generator
-from .._validate import as_rows, choose
+from ..core.jit import kernel
+from ..core.random import as_generator
+from ..core.register import Register
+from ..core.validate import as_rows
 from . import verbs
 from .arrays import log_volumes
 from .columns import Column
-from .gaps import fill_gaps
+from .missing import fill_missing
 
 FloatArray = NDArray[np.float64]
-FamilyClass = TypeVar("FamilyClass", bound="type[Family]")
 
-FAMILIES: dict[str, type[Family]] = {}
+FAMILIES: Register[type[Family]] = Register("family", "countless.families")
+register = FAMILIES.add
 
 # Prior guess of how many clusters share the spread of the data; see Gaussian.resolve.
 EXPECTED_CLUSTERS = 5.0
@@ -68,7 +69,7 @@ class Family(ABC):
     matches_names: ClassVar[bool] = False
     # What happens to missing cells in a table: "integrated" out, where columns are independent (the family then has the
     # verb ``column``), "drawn" along with the clusters, or "refused".
-    gaps: ClassVar[str] = "refused"
+    missing: ClassVar[str] = "refused"
     # How people are told of its columns: "numbers" by means, "counts" by rates, "shares" of the counts of a row.
     cells: ClassVar[str] = "numbers"
 
@@ -129,11 +130,11 @@ class Family(ABC):
         """New rows of the kind that was read."""
         return as_rows(X, name)
 
-    def resolve_with_gaps(self, X: FloatArray) -> Self:
+    def resolve_with_missing(self, X: FloatArray) -> Self:
         """``resolve`` for rows with missing cells."""
-        return self.resolve(fill_gaps(X))
+        return self.resolve(fill_missing(X))
 
-    def draws_gaps(self, X: FloatArray) -> bool:
+    def draws_missing(self, X: FloatArray) -> bool:
         """Whether some cells of ``X`` are missing and have to be drawn along with the clusters."""
         return False
 
@@ -164,10 +165,10 @@ class Family(ABC):
 
     def part(self, n_columns: int) -> Any:
         """The family as part of a table: taken apart into columns where these are independent; it is resolved."""
-        from .separate import SeparatePart
-        from .whole import WholePart
+        from .table.separate import SeparatePart
+        from .table.whole import WholePart
 
-        return SeparatePart(self, n_columns) if self.gaps == "integrated" else WholePart(self)
+        return SeparatePart(self, n_columns) if self.missing == "integrated" else WholePart(self)
 
     def lower_bound(self, name: str) -> float:
         """Bound that a learnable hyperparameter must stay above; the family is resolved."""
@@ -178,7 +179,7 @@ class Family(ABC):
     @classmethod
     def short_name(cls) -> str:
         """The string that stands for this kind of family."""
-        return next(name for name, known in FAMILIES.items() if known is cls)
+        return FAMILIES.name_of(cls)
 
     def tunable(self) -> dict[str, float]:
         """Hyperparameters that may be learned, by name, each with its size; the family is resolved.
@@ -256,7 +257,7 @@ class Family(ABC):
         known, rows = self.read(X)
         known.check(rows)
         resolved = known.resolve(rows)
-        if resolved.draws_gaps(rows):
+        if resolved.draws_missing(rows):
             raise ValueError("X: the evidence of correlated columns with missing cells has no closed form")
         family, local, log_jacobian = localise(resolved, rows)
         clusters = family.allocate(1)
@@ -371,25 +372,15 @@ def localise(family: Family, rows: FloatArray) -> tuple[Family, FloatArray, floa
     return local, moved, -float(np.sum(log_volumes(rows, scale)))
 
 
-def register(name: str) -> Any:
-    """Class decorator: make a family known under a short string."""
-
-    def decorate(cls: FamilyClass) -> FamilyClass:
-        FAMILIES[name] = cls
-        return cls
-
-    return decorate
-
-
 def resolve_family(family: str | Family) -> Family:
     """Family object for a short string (``"auto"``: a table, read off the data); an object is returned as it is."""
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family == "auto":
-        from .table import Table
+        from .table.table import Table
 
         return Table()
-    return choose("family", family, FAMILIES, "'auto' for mixed tables, or a countless.families object")()
+    return FAMILIES.resolve("family", family, "'auto' for mixed tables, or a countless.families object")()
 
 
 @kernel

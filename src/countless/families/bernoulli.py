@@ -39,7 +39,7 @@ class Bernoulli(Family):
 
     learnable: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
-    gaps: ClassVar = "integrated"
+    missing: ClassVar = "integrated"
 
     a: ArrayLike | None = None
     b: ArrayLike | None = None

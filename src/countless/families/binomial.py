@@ -12,8 +12,8 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._jit import kernel
-from .._special import digamma, log_gamma_draw, log_rising
+from ..core.jit import kernel
+from ..core.special import digamma, log_gamma_draw, log_rising
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import Family, FloatArray, Layout, register
@@ -49,7 +49,7 @@ class Binomial(Family):
 
     learnable: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
-    gaps: ClassVar = "integrated"
+    missing: ClassVar = "integrated"
     cells: ClassVar = "counts"
 
     trials: ArrayLike | None = None

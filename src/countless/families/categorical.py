@@ -16,8 +16,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._jit import kernel
-from .._special import digamma, log_gamma_draw, log_rising, normalise_logs
+from ..core.jit import kernel
+from ..core.special import digamma, log_gamma_draw, log_rising, normalise_logs
 from . import verbs
 from .arrays import as_numbers, require_counts
 from .base import Family, FloatArray, Layout, register
@@ -65,7 +65,7 @@ class Categorical(Family):
 
     learnable: ClassVar = ("concentration",)
     statistics_stay: ClassVar = True
-    gaps: ClassVar = "integrated"
+    missing: ClassVar = "integrated"
 
     concentration: Any = None
     n_levels: Any = None

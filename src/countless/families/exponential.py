@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._special import digamma
+from ..core.special import digamma
 from . import verbs
 from .arrays import per_column
 from .base import SMALLEST, Family, FloatArray, Layout, register
@@ -45,7 +45,7 @@ class Exponential(Family):
 
     learnable: ClassVar = ("shape", "rate")
     statistics_stay: ClassVar = True
-    gaps: ClassVar = "integrated"
+    missing: ClassVar = "integrated"
 
     shape: ArrayLike | None = None
     rate: ArrayLike | None = None

@@ -14,8 +14,8 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._special import digamma, log_gamma_draw, log_rising, normalise_logs
-from .._validate import whole_number
+from ..core.special import digamma, log_gamma_draw, log_rising, normalise_logs
+from ..core.validate import whole_number
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import Family, FloatArray, Layout, register

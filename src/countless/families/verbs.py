@@ -18,11 +18,19 @@ from typing import Any
 
 from numba.extending import overload
 
-from .._jit import OPTIONS
+from ..core.jit import OPTIONS, SOURCES_OF
 
 _REGISTRY: dict[tuple[str, type], Callable[..., Any]] = {}
 # Types whose verbs are never inlined: they call those of other families, and compiling would take for ever.
 _TOO_LONG: set[type] = set()
+
+
+def _sources(cls: type) -> set[str]:
+    """Modules that say what some verb does for this type of hyperparameters."""
+    return {function.__module__ for (_, known), function in _REGISTRY.items() if known is cls}
+
+
+SOURCES_OF.append(_sources)
 
 
 def _find(name: str, cls: type, default: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -157,13 +165,13 @@ def column(family, j):
 
 
 @inlined
-def is_open(family, row):
+def has_missing(family, row):
     """Whether ``row`` holds cells that were missing and are drawn along with the clusters. Default: none are."""
     return False
 
 
 @optional
-def fill(family, statistics, cache, k, row, rng, work):
+def draw_missing(family, statistics, cache, k, row, rng, work):
     """Draw the missing cells of ``row``, in place, from their law given its other cells and the rows of cluster ``k``.
 
     The row itself is not in the cluster.

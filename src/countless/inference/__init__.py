@@ -1,16 +1,12 @@
-"""Inference: how the posterior is found. One file per move or engine; the folder is the list."""
+"""Inference: how the posterior is found. The engines by their public names."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from ..chains.engine import ENGINES, Inference, register, resolve_inference
+from ..chains.jobs import Components, Draws, Truncation
+from ..models.mixture import engines as _engines  # noqa: F401  they register themselves
+from ..models.mixture.state import Problem, State
 
-from .base import ENGINES, Inference, register, resolve_inference
-from .run import Components, Draws, Truncation
-from .state import Problem, State
-
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
 globals().update({cls.__name__: cls for cls in ENGINES.values()})
 
 __all__ = ["ENGINES", "Components", "Draws", "Inference", "Problem", "State", "Truncation", "register"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._files import check_folder, write_together, write_whole
+from ..core.files import check_folder, write_together, write_whole
 from .runs import load, resume
 from .tables import read_table
 

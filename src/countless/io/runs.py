@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._validate import whole_number
+from ..core.validate import whole_number
 from ..estimators import DPMixture
-from ..estimators._runs import Run, interval, revived, unfitted
+from ..models.estimator import Run, interval, revived, unfitted
 from ..runs import RunFolder, read_model
 from ..runs.format import damaged
 

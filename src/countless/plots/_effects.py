@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..families.columns import Column
-from ..posterior.summaries import DEVIATIONS
+from ..posterior.partition.summaries import DEVIATIONS
 from ._fit import Fit
 from ._style import shown_names
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..posterior import Posterior
-from ..posterior.certainty import Certainty
 from ..posterior.data import Data
 from ..posterior.diagnostics import Diagnostics
+from ..posterior.partition.certainty import Certainty
 from ..posterior.quantities import label_free
 from ._style import listed
 

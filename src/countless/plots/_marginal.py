@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from ..families import Family, localise, verbs
 from ..families.base import refresh_all
+from ..models.finite.density import MixtureDensity, _statistics
+from ..models.mixture.predictive import Predictor, score
 from ..posterior.data import Data
-from ..posterior.mixture import MixtureDensity, _statistics
-from ..posterior.predictive import Predictor, score
 from ._fit import Fit
 
 FloatArray = NDArray[np.float64]
@@ -92,7 +92,7 @@ def one_column(data: Data, j: int) -> tuple[Family, str]:
             break
     if d == 1:
         return family, prefix
-    if family.gaps == "integrated":
+    if family.missing == "integrated":
         return family.one_column(j), prefix
     old = {field.name: getattr(family, field.name) for field in fields(family)}  # type: ignore[arg-type]
     alone = replace(family, **{name: _entry(value, j, d) for name, value in old.items()})  # type: ignore[type-var]

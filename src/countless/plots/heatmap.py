@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ..posterior import partitions
+from ..posterior.partition import similarity as partitions
 from ._fit import fitted
 from ._style import INK, axes, count, headline, quiet, thinned
 

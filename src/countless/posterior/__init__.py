@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .ball import CredibleBall
-from .certainty import Certainty
-from .draws import Posterior
-from .predictive import Predictor
+from ..models.mixture.predictive import Predictor
+from .partition.ball import CredibleBall
+from .partition.certainty import Certainty
+from .posterior import Posterior
 
 __all__ = ["Certainty", "CredibleBall", "Posterior", "Predictor"]

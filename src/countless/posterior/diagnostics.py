@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtri
 
-from .._warnings import ConvergenceWarning
-from .chain_distance import ChainDistance, chain_distance
+from ..core.warnings import ConvergenceWarning
+from .partition.chain_distance import ChainDistance, chain_distance
 from .quantities import label_free
 from .raftery import RafteryLewis, raftery_lewis
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .draws import Posterior
+    from .posterior import Posterior
 
 FloatArray = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from .draws import Posterior
+    from .posterior import Posterior
 
 FloatArray = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from .. import __version__
 from .quantities import label_free
 
 if TYPE_CHECKING:
-    from .draws import Posterior
+    from .posterior import Posterior
 
 
 def to_arviz(posterior: Posterior, labels: bool = False, attrs: Mapping[str, Any] | None = None) -> Any:

@@ -10,16 +10,16 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING
 
-from countless.priors.concentration import Gamma
-from countless.priors.names import register, resolve_prior
-from countless.priors.verbs import PartitionTable, Prior
+from .concentration import Gamma
+from .names import register, resolve_prior
+from .verbs import PartitionTable, Prior
 
 if TYPE_CHECKING:  # type checkers cannot follow the loop below
-    from countless.priors.crp import CRP
-    from countless.priors.finite_dirichlet import FiniteDirichlet
-    from countless.priors.mixture_of_finite import GeometricCount, MixtureOfFinite, PoissonCount
-    from countless.priors.pitman_yor import PitmanYor
-    from countless.priors.simulators import Sticks, polya_urn, restaurant, stick_breaking
+    from .crp import CRP
+    from .finite_dirichlet import FiniteDirichlet
+    from .mixture_of_finite import GeometricCount, MixtureOfFinite, PoissonCount
+    from .pitman_yor import PitmanYor
+    from .simulators import Sticks, polya_urn, restaurant, stick_breaking
 
 __all__ = [
     "CRP",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.priors._math import FloatArray, log_gamma_ratio
+from ._math import FloatArray, log_gamma_ratio
 
 # Terms whose total is below exp(-42) = 6e-19 of the sum are left out.
 _LOG_CUT = 42.0

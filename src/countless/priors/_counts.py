@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.special import gammaln
 
-from countless.priors._math import FloatArray, IntArray, log_gamma_ratio_short
+from ._math import FloatArray, IntArray, log_gamma_ratio_short
 
 # What is cut off a law of counts has less mass than this.
 TAIL_MASS = 1e-13

@@ -13,9 +13,9 @@ from typing import Self
 
 import numpy as np
 
-from countless.priors import _counts
-from countless.priors._math import FloatArray, IntArray, log_gamma_ratio
-from countless.priors.verbs import Prior
+from . import _counts
+from ._math import FloatArray, IntArray, log_gamma_ratio
+from .verbs import Prior
 
 __all__: list[str] = []
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln, logsumexp
 
-from countless._random import as_generator
-from countless.priors._math import FloatArray, IntArray
+from ..core.random import as_generator
+from ._math import FloatArray, IntArray
 
 __all__ = ["Gamma"]
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from countless._random import as_generator
-from countless.priors._math import FloatArray, digamma_difference
-from countless.priors._two_parameter import TwoParameterPrior
-from countless.priors.concentration import Gamma, SizeCounts, check_concentration
-from countless.priors.names import register
+from ..core.random import as_generator
+from ._math import FloatArray, digamma_difference
+from ._two_parameter import TwoParameterPrior
+from .concentration import Gamma, SizeCounts, check_concentration
+from .names import register
 
 __all__ = ["CRP"]
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from countless.priors._component_sums import log_component_sums
-from countless.priors._math import FloatArray, IntArray, log_gamma_ratio
-from countless.priors.concentration import Gamma, _is_number, check_concentration
-from countless.priors.finite_dirichlet import FiniteDirichlet
-from countless.priors.names import register
-from countless.priors.verbs import Prior
+from ._component_sums import log_component_sums
+from ._math import FloatArray, IntArray, log_gamma_ratio
+from .concentration import Gamma, _is_number, check_concentration
+from .finite_dirichlet import FiniteDirichlet
+from .names import register
+from .verbs import Prior
 
 __all__ = ["GeometricCount", "MixtureOfFinite", "PoissonCount"]
 

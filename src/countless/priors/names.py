@@ -5,25 +5,14 @@ A file that defines a prior puts ``@register("name")`` on it, and every estimato
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from countless.core.register import Register
 
-from countless.priors.verbs import Prior
+from .verbs import Prior
 
-__all__ = ["register", "resolve_prior"]
+__all__ = ["PRIORS", "register", "resolve_prior"]
 
-_REGISTRY: dict[str, type[Prior]] = {}
-PriorType = TypeVar("PriorType", bound=type[Prior])
-
-
-def register(name: str) -> Callable[[PriorType], PriorType]:
-    """Class decorator that makes a prior known by a short name, e.g. ``@register("crp")``."""
-
-    def add(cls: PriorType) -> PriorType:
-        _REGISTRY[name] = cls
-        return cls
-
-    return add
+PRIORS: Register[type[Prior]] = Register("prior", "countless.priors")
+register = PRIORS.add
 
 
 def resolve_prior(prior: str | Prior) -> Prior:
@@ -37,12 +26,4 @@ def resolve_prior(prior: str | Prior) -> Prior:
     """
     if isinstance(prior, Prior):
         return prior
-    if isinstance(prior, str) and prior in _REGISTRY:
-        return _REGISTRY[prior]()
-    known = ", ".join(repr(name) for name in sorted(_REGISTRY))
-    if isinstance(prior, type):
-        raise TypeError(
-            f"prior: got the class {prior.__name__}; pass an instance, {prior.__name__}(), or one of {known}"
-        )
-    problem = f"unknown name {prior!r}" if isinstance(prior, str) else f"got {prior!r}"
-    raise ValueError(f"prior: {problem}; choose one of {known}, or pass a countless.priors object")
+    return PRIORS.resolve("prior", prior, "a countless.priors object")()

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countless.priors._math import FloatArray, digamma_difference, log_gamma_ratio
-from countless.priors._two_parameter import TwoParameterPrior
-from countless.priors.concentration import Gamma, _is_number, check_concentration
-from countless.priors.names import register
+from ._math import FloatArray, digamma_difference, log_gamma_ratio
+from ._two_parameter import TwoParameterPrior
+from .concentration import Gamma, _is_number, check_concentration
+from .names import register
 
 __all__ = ["PitmanYor"]
 

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from countless._random import as_generator
-from countless.priors._math import FloatArray, IntArray
-from countless.priors.concentration import check_count
-from countless.priors.crp import CRP
-from countless.priors.names import resolve_prior
-from countless.priors.pitman_yor import PitmanYor
-from countless.priors.verbs import Prior
+from ..core.random import as_generator
+from ._math import FloatArray, IntArray
+from .concentration import check_count
+from .crp import CRP
+from .names import resolve_prior
+from .pitman_yor import PitmanYor
+from .verbs import Prior
 
 __all__ = ["Sticks", "polya_urn", "restaurant", "stick_breaking"]
 

@@ -16,18 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln
 
-from countless._random import as_generator
-from countless.priors import _counts
-from countless.priors._math import FloatArray, IntArray
-from countless.priors.concentration import (
-    Gamma,
-    SizeCounts,
-    check_count,
-    log_expectation,
-    mode_of_log,
-    slice_step,
-    solve_for_clusters,
-)
+from ..core.random import as_generator
+from . import _counts
+from ._math import FloatArray, IntArray
+from .concentration import Gamma, SizeCounts, check_count, log_expectation, mode_of_log, slice_step, solve_for_clusters
 
 __all__ = ["PartitionTable", "Prior"]
 

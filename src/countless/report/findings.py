@@ -13,7 +13,7 @@ from ..plots._fit import Certainty, fitted
 from ..posterior import Posterior
 from ..posterior.data import Data
 from ..posterior.diagnostics import Diagnostics
-from ..posterior.summaries import ClusterSummary
+from ..posterior.partition.summaries import ClusterSummary
 
 # A row is called sure of its cluster from this probability on.
 SURE = 0.9

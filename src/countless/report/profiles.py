@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..posterior.summaries import Trait
+from ..posterior.partition.summaries import Trait
 from .findings import Findings
 from .rows import digits, plain, shares
 

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._files import check_folder, clear_stages
+from ..chains.checkpoint import Snapshot
+from ..chains.trace import LOG_FACTOR, PER_CLUSTER, Segment, Trace, join_traces
+from ..core.files import check_folder, clear_stages
 from ..inference import Draws, Problem
-from ..inference.checkpoint import Snapshot
-from ..inference.trace import LOG_FACTOR, PER_CLUSTER, Segment, Trace, join_traces
 from .description import Description, versions
 from .format import Unreadable, damaged, read_arrays, read_json, write_arrays, write_json
 from .model_file import check_labels, compact, draws_from, flat_draws

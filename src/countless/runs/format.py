@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from .._files import write_through
+from ..core.files import write_through
 
 FORMAT, VERSION = "countless-run", 1
 ABOUT = "about.json"

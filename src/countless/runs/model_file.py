@@ -113,7 +113,7 @@ def _check_draws(draws: Draws, description: Description) -> None:
         raise ValueError("its draws have different lengths")
     if draws.fills is not None:
         problem = Problem.of(description.data.rows, description.data.family, description.data.prior)
-        if draws.fills.shape != (*shape, len(problem.gaps[0])) or draws.fills.dtype != np.float32:
+        if draws.fills.shape != (*shape, len(problem.missing[0])) or draws.fills.dtype != np.float32:
             raise ValueError("it has draws of other missing cells")
     by_cluster = [*(draws.parameters or {}).values(), *([] if draws.weights is None else [draws.weights])]
     if any(len(array) != int(draws.n_clusters.sum()) for array in by_cluster):

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from .. import priors
-from .._random import as_generator, generator_from, generator_state
+from ..core.random import as_generator, generator_from, generator_state
 from ..families import FAMILIES, Family
 from ..families.columns import Column
-from ..families.table import Block, Table
+from ..families.table.table import Block, Table
 from ..inference import ENGINES
-from ..inference.hyperparameters import HyperparameterUpdate
-from ..priors import names as prior_names
+from ..models.mixture.moves.hyperparameters import HyperparameterUpdate
+from ..priors.names import PRIORS
 from ..tuning import TUNINGS
 
 TAG = "is"
@@ -33,7 +33,7 @@ def classes() -> dict[str, Any]:
     known: dict[str, Any] = {"column": Column, "family:table": Table, "move:hyperparameters": HyperparameterUpdate}
     registers: dict[str, Mapping[str, type]] = {
         "family": {**FAMILIES, Table.short_name(): Table},
-        "prior": prior_names._REGISTRY,
+        "prior": PRIORS,
         "inference": ENGINES,
         "tuning": TUNINGS,
     }

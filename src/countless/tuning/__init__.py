@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
+from ..core.register import import_folder
 from .base import TUNINGS, Tuning, register, resolve_tuning
 
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+import_folder(__name__, __path__)
 globals().update({cls.__name__: cls for cls in TUNINGS.values()})
 
 __all__ = ["TUNINGS", "Tuning", "register", "resolve_tuning"]

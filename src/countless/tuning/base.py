@@ -8,16 +8,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from .._validate import choose
+from ..core.register import Register
 from ..inference import Draws, Inference, Problem
 
-TuningClass = TypeVar("TuningClass", bound="type[Tuning]")
-
-TUNINGS: dict[str, type[Tuning]] = {}
+TUNINGS: Register[type[Tuning]] = Register("tuning", "countless.tuning")
+register = TUNINGS.add
 
 
 class Tuning(ABC):
@@ -37,23 +36,13 @@ class Untuned(Tuning):
         return engine.run(problem, rng, progress)
 
 
-def register(name: str) -> Any:
-    """Class decorator: make a way of tuning known under a short string."""
-
-    def decorate(cls: TuningClass) -> TuningClass:
-        TUNINGS[name] = cls
-        return cls
-
-    return decorate
-
-
 def resolve_tuning(tune: str | Tuning | None) -> Tuning:
     """Tuning object for a short string, or for None, which leaves hyperparameters alone."""
     if tune is None:
         return Untuned()
     if isinstance(tune, Tuning):
         return tune
-    return choose("tune", tune, TUNINGS, "None or a countless.tuning object")()
+    return TUNINGS.resolve("tune", tune, "None or a countless.tuning object")()
 
 
 def with_factors(draws: Draws, log_factors: Mapping[str, float]) -> Draws:

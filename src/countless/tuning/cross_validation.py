@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .._validate import whole_number
+from ..core.validate import whole_number
 from ..inference import Draws, Inference, Problem
-from ..inference.hyperparameters import SPREAD, learned_names, positive
-from ..inference.state import FloatArray
+from ..models.mixture.moves.hyperparameters import SPREAD, learned_names, positive
+from ..models.mixture.state import FloatArray
 from ..posterior import Posterior, Predictor
 from .base import Tuning, register, with_factors
 

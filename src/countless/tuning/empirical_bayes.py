@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._validate import whole_number
+from ..core.validate import whole_number
 from ..inference import Draws, Inference, Problem
-from ..inference.hyperparameters import Evidence, learned_names, log_normal_density, maximise, positive
+from ..models.mixture.moves.hyperparameters import Evidence, learned_names, log_normal_density, maximise, positive
 from .base import Tuning, best_labels, register, with_factors
 
 # Partitions that an evidence is averaged over.

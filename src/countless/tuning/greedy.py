@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..inference import ENGINES, Draws, Inference, Problem
-from ..inference.hyperparameters import LIMIT, Evidence, learned_names, log_normal_density, maximise, positive
+from ..models.mixture.moves.hyperparameters import (
+    LIMIT,
+    Evidence,
+    learned_names,
+    log_normal_density,
+    maximise,
+    positive,
+)
 from .base import Tuning, best_labels, register, with_factors
 
 LEAST_GAIN = 1e-3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..inference import Draws, Inference, Problem
-from ..inference.hyperparameters import SPREAD, HyperparameterUpdate, learned_names
+from ..models.mixture.moves.hyperparameters import SPREAD, HyperparameterUpdate, learned_names
 from .base import Tuning, register
 
 

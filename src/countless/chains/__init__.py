@@ -1,0 +1,1 @@
+"""Chains: what any sampler needs, whatever it draws."""

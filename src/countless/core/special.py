@@ -1,0 +1,216 @@
+"""Small numerical tools shared by kernels: log-sum-exp, rising factorials, draws, rank-one Cholesky.
+
+A triangular factor is kept packed by columns: entry (i, j) of the lower factor, i >= j, stands at
+``start(j) + i - j``. Substitution and rank-one updates then walk through memory in order.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .jit import kernel
+
+LOG_2PI = math.log(2.0 * math.pi)
+LOG_PI = math.log(math.pi)
+# A weight this far (in logs) below the largest one cannot change a draw made in double precision.
+NEGLIGIBLE = -45.0
+
+
+@kernel
+def log_rising(start, count):
+    """log of start (start + 1) ... (start + count - 1) = log Gamma(start + count) - log Gamma(start)."""
+    if count <= 0.0:
+        return 0.0
+    if count > 12.0 or count != math.floor(count):
+        return math.lgamma(start + count) - math.lgamma(start)
+    product = start
+    for step in range(1, int(count)):
+        product *= start + step
+    return math.log(product)
+
+
+@kernel
+def digamma(x):
+    """Derivative of log Gamma for x > 0: recurrence up to 10, then the asymptotic series (DLMF 5.11.2)."""
+    shifted = 0.0
+    while x < 10.0:
+        shifted -= 1.0 / x
+        x += 1.0
+    inverse = 1.0 / (x * x)
+    series = inverse * (
+        1.0 / 12
+        - inverse
+        * (
+            1.0 / 120
+            - inverse
+            * (1.0 / 252 - inverse * (1.0 / 240 - inverse * (1.0 / 132 - inverse * (691.0 / 32760 - inverse / 12.0))))
+        )
+    )
+    return shifted + math.log(x) - 0.5 / x - series
+
+
+@kernel
+def draw_from_logs(rng, log_weights, n):
+    """Index drawn with probability proportional to exp(log_weights[:n]), one of them finite; they are overwritten."""
+    largest = log_weights[0]
+    for k in range(1, n):
+        if log_weights[k] > largest:
+            largest = log_weights[k]
+    total = 0.0
+    for k in range(n):
+        difference = log_weights[k] - largest
+        if difference > NEGLIGIBLE:
+            total += math.exp(difference)
+        log_weights[k] = total
+    threshold = rng.random() * total
+    for k in range(n):
+        if threshold < log_weights[k]:
+            return k
+    return n - 1
+
+
+@kernel
+def log_gamma_draw(rng, shape):
+    """log of a gamma draw; below one by Gamma(shape + 1) U^(1 / shape), which never rounds to zero in logs."""
+    if shape >= 1.0:
+        return math.log(rng.standard_gamma(shape))
+    return math.log(rng.standard_gamma(shape + 1.0)) + math.log(1.0 - rng.random()) / shape
+
+
+@kernel
+def normalise_logs(values, k, start, stop):
+    """Turn logarithms ``values[k, start:stop]`` into probabilities; a floor keeps their own logarithms finite."""
+    largest = -math.inf
+    for s in range(start, stop):
+        largest = max(largest, values[k, s])
+    total = 0.0
+    for s in range(start, stop):
+        values[k, s] = max(math.exp(values[k, s] - largest), 1e-300)
+        total += values[k, s]
+    for s in range(start, stop):
+        values[k, s] /= total
+
+
+@kernel
+def log_sum_exp(values, n):
+    """log of the sum of exp(values[:n])."""
+    largest = values[0]
+    for k in range(1, n):
+        if values[k] > largest:
+            largest = values[k]
+    if largest == -math.inf:
+        return largest
+    total = 0.0
+    for k in range(n):
+        total += math.exp(values[k] - largest)
+    return largest + math.log(total)
+
+
+@kernel
+def shuffle(rng, values, n):
+    """Fisher-Yates on ``values[:n]``, with uniform draws only so that it is the same with and without JIT."""
+    for last in range(n - 1, 0, -1):
+        other = int(rng.random() * (last + 1))
+        values[last], values[other] = values[other], values[last]
+
+
+@kernel
+def factorise(matrix, k, at, d):
+    """Cholesky factor of the packed lower triangle in ``matrix[k, at:]``, in place; False if not positive."""
+    start = at
+    for j in range(d):
+        pivot = matrix[k, start]
+        if not pivot > 0.0:
+            return False
+        root = math.sqrt(pivot)
+        matrix[k, start] = root
+        length = d - j
+        inverse = 1.0 / root
+        for i in range(1, length):
+            matrix[k, start + i] *= inverse
+        below = start + length
+        for column in range(1, length):
+            factor = matrix[k, start + column]
+            for i in range(column, length):
+                matrix[k, below + i - column] -= factor * matrix[k, start + i]
+            below += length - column
+        start += length
+    return True
+
+
+@kernel
+def rank_one(matrix, k, at, d, vector, sign):
+    """Factor of L L' + sign v v' from the packed factor L, in place; ``vector`` is used up.
+
+    Returns False, with the factor spoilt, where a downdate would leave a matrix that is not positive.
+    Golub and Van Loan, Matrix Computations, section 6.5.4.
+    """
+    start = at
+    for j in range(d):
+        diagonal = matrix[k, start]
+        head = vector[j]
+        square = diagonal * diagonal + sign * head * head
+        if not square > 1e-14 * diagonal * diagonal:
+            return False
+        root = math.sqrt(square)
+        cosine = root / diagonal
+        sine = head / diagonal
+        inverse = diagonal / root
+        matrix[k, start] = root
+        length = d - j
+        for i in range(1, length):
+            below = (matrix[k, start + i] + sign * sine * vector[j + i]) * inverse
+            matrix[k, start + i] = below
+            vector[j + i] = cosine * vector[j + i] - sine * below
+        start += length
+    return True
+
+
+@kernel
+def solved_square(matrix, k, at, d, vector):
+    """v' (L L')^-1 v for the packed factor L; ``vector`` is overwritten with L^-1 v."""
+    start = at
+    total = 0.0
+    for j in range(d):
+        head = vector[j] / matrix[k, start]
+        vector[j] = head
+        total += head * head
+        for i in range(1, d - j):
+            vector[j + i] -= head * matrix[k, start + i]
+        start += d - j
+    return total
+
+
+@kernel
+def log_determinant(matrix, k, at, d):
+    """log det(L L') of the packed factor L, with one logarithm where the product allows."""
+    start = at
+    total = 0.0
+    product = 1.0
+    for j in range(d):
+        product *= matrix[k, start]
+        if product > 1e100 or product < 1e-100:
+            total += math.log(product)
+            product = 1.0
+        start += d - j
+    return 2.0 * (total + math.log(product))
+
+
+@kernel
+def solve_transposed(matrix, k, at, d, vector):
+    """L'^-1 v in place for the packed factor L: turns standard normals into draws with covariance (L L')^-1."""
+    start = at + d * (d + 1) // 2
+    for j in range(d - 1, -1, -1):
+        start -= d - j
+        value = vector[j]
+        for i in range(1, d - j):
+            value -= matrix[k, start + i] * vector[j + i]
+        vector[j] = value / matrix[k, start]
+
+
+def pack(matrix: np.ndarray) -> np.ndarray:
+    """Lower triangle of a symmetric matrix, by columns."""
+    d = len(matrix)
+    return np.concatenate([matrix[j:, j] for j in range(d)]) if d else np.empty(0)

@@ -1,0 +1,1 @@
+"""Gaussian families: full, diagonal, spherical and known covariances, and missing cells of correlated columns."""

@@ -1,0 +1,70 @@
+"""A row scored against all Gaussian clusters in one stride: what the sweep spends its time on."""
+
+from __future__ import annotations
+
+import math
+
+from ...core.special import NEGLIGIBLE
+from .. import verbs
+from ..verbs import implements
+from .full import _CONSTANT, _DOF, _MEAN, _STRENGTH, NormalInverseWishart, leading
+
+# Board of a cluster: constant, exponent and width of the Student-t, then the leading columns of m and of the
+# factor (reciprocal diagonal), and room for L^-1 (x - m) and its squared length.
+_HEIGHT, _EXPONENT, _WIDTH, _CENTRE = 0, 1, 2, 3
+
+
+@implements(verbs.publish, NormalInverseWishart)
+def _publish(family, statistics, cache, board, k):
+    d = family.mean.size
+    first = leading(d)
+    c = cache[k, _STRENGTH]
+    board[_HEIGHT, k] = cache[k, _CONSTANT]
+    board[_EXPONENT, k] = 0.5 * (cache[k, _DOF] + 1.0)
+    board[_WIDTH, k] = c / (c + 1.0)
+    at = _CENTRE + first
+    start = _MEAN + d
+    for j in range(first):
+        board[_CENTRE + j, k] = cache[k, _MEAN + j]
+        board[at, k] = 1.0 / cache[k, start]
+        for i in range(1, first - j):
+            board[at + i, k] = cache[k, start + i]
+        at += first - j
+        start += d - j
+
+
+@implements(verbs.add_log_predictives, NormalInverseWishart)
+def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, scores):
+    """Forward substitution of the leading columns for all clusters at once.
+
+    Their share of the squared distance bounds the whole from below, and log(1 + y) >= y / (1 + y): clusters
+    that this rules out need neither the other columns nor a logarithm.
+    """
+    d = row.size
+    first = leading(d)
+    start = _CENTRE + first
+    room = start + first * (first + 1) // 2
+    square = room + first
+    for j in range(first):
+        for k in range(n_slots):
+            board[room + j, k] = row[j] - board[_CENTRE + j, k]
+    for k in range(n_slots):
+        board[square, k] = 0.0
+    for j in range(first):
+        for k in range(n_slots):
+            head = board[room + j, k] * board[start, k]
+            board[room + j, k] = head
+            board[square, k] += head * head
+        for i in range(1, first - j):
+            for k in range(n_slots):
+                board[room + j + i, k] -= board[room + j, k] * board[start + i, k]
+        start += first - j
+    for k in range(n_slots):
+        ratio = board[square, k] * board[_WIDTH, k]
+        bound = scores[k] + board[_HEIGHT, k] - board[_EXPONENT, k] * ratio / (1.0 + ratio)
+        if bound < reference + NEGLIGIBLE or scores[k] == -math.inf:
+            scores[k] = -math.inf
+        elif first == d:
+            scores[k] += board[_HEIGHT, k] - board[_EXPONENT, k] * math.log1p(ratio)
+        else:
+            scores[k] += verbs.log_predictive(family, statistics, cache, k, row, work)

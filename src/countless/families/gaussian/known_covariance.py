@@ -1,0 +1,233 @@
+"""Gaussian clusters of known covariance, Gaussian prior on the mean (Pletscher 2007, 2.3.1).
+
+    mu ~ N(mean, mean_covariance),  x | mu ~ N(mu, covariance)
+
+In the basis of the generalised eigenvectors of the two covariances, where the first is the identity and the
+second diagonal, the columns are independent: the posterior precision of the mean is 1 / prior_variance + n.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...core.jit import kernel
+from ...core.special import LOG_2PI
+from .. import verbs
+from ..arrays import column_moments, per_column
+from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
+from ..verbs import implements
+from .covariances import covariance_matrix, default_covariance
+
+
+class KnownCovariance(NamedTuple):
+    """Prior in the basis ``y = whitener @ x``, where rows have unit covariance about their cluster mean."""
+
+    whitener: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    log_det: float
+
+
+@register("gaussian-known-covariance")
+@dataclass(frozen=True, eq=False)
+class GaussianKnownCovariance(Family):
+    """Gaussian clusters that share one known covariance; Gaussian prior on their means.
+
+    Parameters
+    ----------
+    covariance : array (D, D), a number or D numbers (a diagonal), optional
+        Covariance of the rows of a cluster. Default: that of the data divided by ``5 ** (2 / D)``, so that
+        five clusters would fill the volume of the data. Give it if you know it: it decides how many
+        clusters are found.
+    mean : array of length D, optional
+        Prior mean of the cluster means. Default: the mean of the data.
+    mean_covariance : array (D, D), a number or D numbers, optional
+        Prior covariance of the cluster means. Default: the covariance of the data.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> family = cl.families.GaussianKnownCovariance(covariance=1.0, mean=[0.0], mean_covariance=3.0)
+    >>> round(float(family.log_predictive([[0.0]])[0]), 6)  # log N(0; 0, 4)
+    -1.612086
+    """
+
+    learnable: ClassVar = ("covariance", "mean_covariance")
+
+    covariance: ArrayLike | None = None
+    mean: ArrayLike | None = None
+    mean_covariance: ArrayLike | None = None
+
+    def resolve(self, X: FloatArray) -> Self:
+        d = X.shape[1]
+        mean = column_moments(X)[0] if self.mean is None else self.mean
+        whole = default_covariance(X)
+        return self._with(
+            covariance=whole / EXPECTED_CLUSTERS ** (2 / d)
+            if self.covariance is None
+            else covariance_matrix("covariance", self.covariance, d),
+            mean=per_column("mean", mean, d, positive=False),
+            mean_covariance=whole
+            if self.mean_covariance is None
+            else covariance_matrix("mean_covariance", self.mean_covariance, d),
+        )
+
+    def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        mean, variance = column_moments(X)
+        return mean, np.sqrt(variance)
+
+    def in_units(self, shift: FloatArray, scale: FloatArray) -> Self:
+        square = np.outer(scale, scale)
+        return self._with(
+            covariance=np.asarray(self.covariance) / square,
+            mean=(np.asarray(self.mean) - shift) / scale,
+            mean_covariance=np.asarray(self.mean_covariance) / square,
+        )
+
+    def prepare(self) -> KnownCovariance:
+        from scipy.linalg import eigh
+
+        variance, vectors = eigh(np.asarray(self.mean_covariance), np.asarray(self.covariance))
+        whitener = np.ascontiguousarray(vectors.T)
+        return KnownCovariance(
+            whitener,
+            whitener @ np.asarray(self.mean, dtype=np.float64),
+            np.ascontiguousarray(variance),
+            float(np.linalg.slogdet(whitener)[1]),
+        )
+
+    def layout(self) -> Layout:
+        d = np.size(np.asarray(self.mean))
+        return Layout(2 + d, 1 + 2 * d, d, 4 + 2 * d)
+
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
+        return {"mean": parameters @ np.linalg.inv(self.prepare().whitener).T * scale + shift}
+
+    def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        noise = rng.standard_normal((n, len(parameters)))
+        return (parameters + noise) @ np.linalg.inv(self.prepare().whitener).T
+
+
+@implements(verbs.row_statistics, KnownCovariance)
+def _row_statistics(family, row, out):
+    """Count, whitened row, and the log density at mean zero, which no parameter touches."""
+    d = row.size
+    square = 0.0
+    out[0] = 1.0
+    for j in range(d):
+        y = 0.0
+        for i in range(d):
+            y += family.whitener[j, i] * row[i]
+        out[1 + j] = y
+        square += y * y
+    out[1 + d] = family.log_det - 0.5 * (d * LOG_2PI + square)
+
+
+@implements(verbs.refresh, KnownCovariance)
+def _refresh(family, statistics, cache, k, work):
+    """Constant of the predictive, then mean and 1 / (1 + posterior variance) of each whitened column."""
+    constant = 0.0
+    d = family.mean.size
+    for j in range(d):
+        precision = 1.0 / family.variance[j] + statistics[k, 0]
+        cache[k, 1 + j] = (family.mean[j] / family.variance[j] + statistics[k, 1 + j]) / precision
+        cache[k, 1 + d + j] = precision / (1.0 + precision)
+        constant += math.log(cache[k, 1 + d + j])
+    cache[k, 0] = family.log_det + 0.5 * (constant - d * LOG_2PI)
+
+
+@implements(verbs.log_predictive, KnownCovariance)
+def _log_predictive(family, statistics, cache, k, row, work):
+    d = row.size
+    verbs.row_statistics(family, row, work)
+    square = 0.0
+    for j in range(d):
+        difference = work[1 + j] - cache[k, 1 + j]
+        square += difference * difference * cache[k, 1 + d + j]
+    return cache[k, 0] - 0.5 * square
+
+
+@implements(verbs.log_marginal, KnownCovariance)
+def _log_marginal(family, statistics, cache, k):
+    """Sum of the log densities at mean zero plus, per column, the change of the Gaussian's normaliser."""
+    d = family.mean.size
+    n = statistics[k, 0]
+    total = statistics[k, 1 + d]
+    for j in range(d):
+        total += _log_ratio(n, statistics[k, 1 + j], family.mean[j], family.variance[j])
+    return total
+
+
+@kernel
+def _log_ratio(n, total, mean, variance):
+    """log of the integral of exp(total m - n m^2 / 2) under m ~ N(mean, variance)."""
+    shrink = 1.0 + n * variance
+    return 0.5 * (total * total * variance + 2.0 * total * mean - n * mean * mean) / shrink - 0.5 * math.log(shrink)
+
+
+@implements(verbs.draw_parameters, KnownCovariance)
+def _draw_parameters(family, statistics, cache, k, rng, parameters):
+    """Mean of the cluster in the whitened basis."""
+    for j in range(family.mean.size):
+        precision = 1.0 / family.variance[j] + statistics[k, 0]
+        parameters[k, j] = cache[k, 1 + j] + rng.standard_normal() / math.sqrt(precision)
+
+
+@implements(verbs.natural, KnownCovariance)
+def _natural(family, parameters, k, out):
+    d = family.mean.size
+    square = 0.0
+    for j in range(d):
+        out[1 + j] = parameters[k, j]
+        square += parameters[k, j] ** 2
+    out[0] = -0.5 * square
+    out[1 + d] = 1.0
+
+
+@implements(verbs.estimate, KnownCovariance)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    """Mean of the rows, or of the posterior, in the whitened basis (with n_k, not N: Pletscher 2007, 2.4.2)."""
+    empty = statistics[k, 0] <= 0.0
+    weight = 1.0 if empty else prior_weight
+    for j in range(family.mean.size):
+        prior = weight / family.variance[j]
+        parameters[k, j] = (prior * family.mean[j] + statistics[k, 1 + j]) / (prior + statistics[k, 0])
+    return empty
+
+
+@implements(verbs.log_prior, KnownCovariance)
+def _log_prior(family, parameters, k):
+    """Density in the whitened basis."""
+    value = 0.0
+    for j in range(family.mean.size):
+        square = (parameters[k, j] - family.mean[j]) ** 2 / family.variance[j]
+        value -= 0.5 * (LOG_2PI + math.log(family.variance[j]) + square)
+    return value
+
+
+@implements(verbs.expected_natural, KnownCovariance)
+def _expected_natural(family, statistics, cache, k, out):
+    d = family.mean.size
+    square = 0.0
+    for j in range(d):
+        out[1 + j] = cache[k, 1 + j]
+        square += cache[k, 1 + j] ** 2 + 1.0 / (1.0 / family.variance[j] + statistics[k, 0])
+    out[0] = -0.5 * square
+    out[1 + d] = 1.0
+
+
+@implements(verbs.divergence, KnownCovariance)
+def _divergence(family, row, centre):
+    """Half the squared Mahalanobis distance."""
+    total = 0.0
+    for j in range(row.size):
+        y = -centre[1 + j]
+        for i in range(row.size):
+            y += family.whitener[j, i] * row[i]
+        total += y * y
+    return 0.5 * total

@@ -1,0 +1,226 @@
+"""Tables as people have them, read into rows of numbers: what each column holds, and its cells encoded.
+
+Every choice is a ``Column`` that can be shown and overridden. Numbers stay what they are, categories become codes,
+a missing cell becomes NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns import IGNORED, OTHER, Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+
+# A column of text with more different values than this keeps the most frequent ones; the rest become one category.
+MOST_LEVELS = 40
+# Whole numbers from 0 up to this are counts; larger ones are measurements.
+LARGEST_COUNT = 100
+# Whole numbers from 1 or more with at most so many different values are codes of categories (classes, grades).
+MOST_CODES = 10
+# A Gaussian block has (d^2 + 3 d) / 2 parameters a cluster; it takes so many rows for each of them.
+ROWS_PER_PARAMETER = 8
+# A column with a larger share of missing cells says too little about its correlations.
+MOST_MISSING = 0.25
+
+
+# With more rows than these, drawing missing cells of correlated columns takes too long.
+MOST_ROWS_WITH_MISSING = 20_000
+
+
+def as_frame(X: Any) -> pd.DataFrame:
+    """A pandas frame of what users hand in: pandas, Polars or any frame with named columns, arrays, lists."""
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        return X
+    if hasattr(X, "columns") and hasattr(X, "__getitem__") and not isinstance(X, np.ndarray):
+        return pd.DataFrame({str(name): pd.Series(X[name].to_list()) for name in X.columns})
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind in "US" or array.dtype.kind == "O":
+            array = np.asarray(X, dtype=object)
+    except ValueError:
+        raise ValueError("X must be a table of rows and columns, got rows of different lengths") from None
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise ValueError(f"X must be a table of rows and columns, got {array.ndim} dimensions")
+    frame = pd.DataFrame(array, columns=[f"column {j}" for j in range(array.shape[1])])
+    return frame.infer_objects()
+
+
+def read_frame(frame: pd.DataFrame, chosen: Mapping[Any, str], coded: Collection[Any] = ()) -> tuple[Column, ...]:
+    """What each column holds: as ``chosen`` (by name or number), else guessed from its cells.
+
+    Numbers in ``coded`` columns are codes of categories already, and stay as they are.
+    """
+    names = [str(name) for name in frame.columns]
+    by_place: dict[int, str] = {}
+    kept: set[int] = set()
+    for key, kind in chosen.items():
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and key not in list(frame.columns):
+            if not -len(names) <= key < len(names):
+                raise ValueError(f"columns: there is no column number {key}; the table has {len(names)}")
+            place = int(key) % len(names)
+        elif str(key) in names:
+            place = names.index(str(key))
+        else:
+            listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+            raise ValueError(f"columns: there is no column {key!r}; the table has {listed}")
+        by_place[place] = kind
+        kept |= {place} if key in coded else set()
+    columns = [_column(name, frame.iloc[:, j], by_place.get(j), j in kept) for j, name in enumerate(names)]
+    if all(column.family == IGNORED for column in columns):
+        raise ValueError(f"X: no column is left to cluster ({columns[0].name!r}: {columns[0].note})")
+    return _gaussian_by_size(columns, frame, set(by_place))
+
+
+def encode(frame: pd.DataFrame, columns: Sequence[Column]) -> FloatArray:
+    """Rows of numbers: the columns that are used, in their order, whatever the order of those of the frame."""
+    used = [(j, column) for j, column in enumerate(columns) if column.family != IGNORED]
+    names = [str(name) for name in frame.columns]
+    out = np.empty((len(frame), len(used)))
+    for place, (j, column) in enumerate(used):
+        if column.name in names:
+            cells = frame.iloc[:, names.index(column.name)]
+        elif all(name.startswith("column ") for name in names) and len(names) == len(columns):
+            cells = frame.iloc[:, j]
+        else:
+            raise ValueError(f"X has no column {column.name!r}; give every column of the fit, empty where unknown")
+        out[:, place] = _codes(cells, column.levels) if column.levels is not None else _numbers(cells, column.name)
+    return out
+
+
+def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Column:
+    import pandas as pd
+
+    if chosen == IGNORED:
+        return Column(name, IGNORED, note="left out as asked")
+    shown = cells.dropna()
+    if chosen is not None:
+        named = chosen in ("categorical", "bernoulli") and not (coded and pd.api.types.is_numeric_dtype(cells.dtype))
+        return Column(name, chosen, _levels(cells) if named else None, "as asked")
+    if len(shown) == 0:
+        return Column(name, IGNORED, note="empty")
+    if pd.api.types.is_bool_dtype(shown.dtype) or isinstance(cells.dtype, pd.CategoricalDtype):
+        return Column(name, "categorical", _levels(cells), "categories")
+    if pd.api.types.is_datetime64_any_dtype(cells.dtype):
+        return Column(name, "gaussian", note="dates, in days since 1970")
+    if not pd.api.types.is_numeric_dtype(cells.dtype):
+        return _text_column(name, cells, shown)
+    return _number_column(name, cells, shown.to_numpy(dtype=np.float64))
+
+
+def _text_column(name: str, cells: pd.Series, shown: pd.Series) -> Column:
+    n_different = shown.astype(str).nunique()
+    if n_different == 1:
+        return Column(name, IGNORED, note="the same in every row")
+    if n_different > max(20, len(shown) // 2):
+        return Column(name, IGNORED, note="a different text in most rows: a name, not a category")
+    levels = _levels(cells)
+    note = "categories" if OTHER not in levels else f"categories; the {len(levels) - 1} most frequent of {n_different}"
+    return Column(name, "categorical", levels, note)
+
+
+def _number_column(name: str, cells: pd.Series, values: FloatArray) -> Column:
+    if np.isinf(values).any():
+        raise ValueError(f"X: column {name!r} holds infinity; drop or clear such cells before the fit")
+    different = np.unique(values)
+    if len(different) == 1:
+        return Column(name, IGNORED, note="the same in every row")
+    if np.any(different != np.floor(different)):
+        return Column(name, "gaussian", note="measurements")
+    if len(different) == len(values) > 20 and different[-1] - different[0] == len(values) - 1:
+        return Column(name, IGNORED, note="numbers the rows")
+    if len(different) == 2 or (different[0] >= 1 and len(different) <= MOST_CODES and different[-1] <= MOST_CODES):
+        return Column(name, "categorical", _levels(cells), "codes of categories")
+    if different[0] == 0 and different[-1] <= LARGEST_COUNT:
+        return Column(name, "poisson", note="counts")
+    return Column(name, "gaussian", note="measurements")
+
+
+def _gaussian_by_size(columns: list[Column], frame: pd.DataFrame, asked: set[int]) -> tuple[Column, ...]:
+    """Guessed Gaussian columns make one block with correlations where the rows suffice for it."""
+    places = [j for j, column in enumerate(columns) if column.family == "gaussian" and j not in asked]
+    holes = {j: float(frame.iloc[:, j].isna().mean()) for j in places}
+    d = sum(holes[j] <= MOST_MISSING for j in places)
+    enough = len(frame) >= ROWS_PER_PARAMETER * d * (d + 3) / 2
+    if len(frame) > MOST_ROWS_WITH_MISSING and any(holes.values()):
+        holes = {j: 1.0 if share else 0.0 for j, share in holes.items()}
+    for j in places:
+        if not enough or holes[j] > MOST_MISSING:
+            reason = "many missing cells" if enough else "too few rows for correlations"
+            columns[j] = columns[j].as_family("diagonal-gaussian", f"{columns[j].note}; {reason}")
+    return tuple(columns)
+
+
+def _levels(cells: pd.Series) -> tuple[str, ...]:
+    """Names of the categories: in the order of the type where it has one, else sorted; rare ones together."""
+    import pandas as pd
+
+    texts = _texts(cells)
+    counts = texts.dropna().value_counts()
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        order = [_text(level) for level in cells.dtype.categories]
+    else:
+        order = sorted(counts.index, key=_natural_order)
+    if len(order) <= MOST_LEVELS:
+        return tuple(order)
+    frequent = set(counts.index[: MOST_LEVELS - 1])
+    return (*(level for level in order if level in frequent), OTHER)
+
+
+def _codes(cells: pd.Series, levels: Sequence[str]) -> FloatArray:
+    """Codes of categories; one that was not there at the fit is the common rest, or missing where there is none."""
+    code = {level: number for number, level in enumerate(levels)}
+    rest = float(code.get(OTHER, np.nan))
+    texts = _texts(cells)
+    return np.array([np.nan if text is None else code.get(text, rest) for text in texts], dtype=np.float64)
+
+
+def _numbers(cells: pd.Series, name: str) -> FloatArray:
+    import pandas as pd
+
+    if pd.api.types.is_datetime64_any_dtype(cells.dtype):
+        days = (cells.dt.tz_localize(None) if cells.dt.tz is not None else cells) - pd.Timestamp(0)
+        return (days / pd.Timedelta(days=1)).to_numpy(dtype=np.float64, na_value=np.nan)
+    try:
+        values = pd.to_numeric(cells).to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        text = next((str(cell) for cell in cells.dropna() if not _is_number(cell)), "")
+        raise ValueError(f"X: column {name!r} must hold numbers, got {text!r}") from None
+    if np.isinf(values).any():
+        raise ValueError(f"X: column {name!r} holds infinity; drop or clear such cells before the fit")
+    return values
+
+
+def _texts(cells: pd.Series) -> pd.Series:
+    """Cells as text, None where missing; whole numbers without a decimal point."""
+    import pandas as pd
+
+    missing = cells.isna().to_numpy()
+    texts = [None if gone else _text(cell) for cell, gone in zip(cells, missing, strict=True)]
+    return pd.Series(texts, dtype=object)
+
+
+def _text(cell: Any) -> str:
+    return str(int(cell)) if isinstance(cell, (float, np.floating)) and float(cell).is_integer() else str(cell)
+
+
+def _natural_order(text: str) -> tuple[bool, float, str]:
+    return (False, float(text), text) if _is_number(text) else (True, 0.0, text)
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(cell)))
+    except (TypeError, ValueError):
+        return False

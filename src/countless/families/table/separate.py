@@ -1,0 +1,316 @@
+"""Independent columns with missing cells: every column is a small cluster of its own, of the rows that show it.
+
+Where the columns of a family are independent given the cluster, the evidence of a cluster is a product over columns,
+and a missing cell integrates to one: the column simply has one row less. So the statistics of a cluster are its
+number of rows, then for each column those of a one-column cluster of the same family. This is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.jit import kernel
+from .. import verbs
+from ..base import Family, FloatArray, Layout
+from ..verbs import implements, never_inlined
+
+IntArray = NDArray[np.int64]
+
+
+@never_inlined
+class Separate(NamedTuple):
+    """Hyperparameters of all columns, and where each begins in the statistics, cache and parameters of a cluster.
+
+    One array for all three: every array in here is passed along with every call, and compiled into it.
+    """
+
+    inner: Any
+    starts: IntArray
+
+
+STATISTICS, CACHE, PARAMETERS = 0, 1, 2
+
+
+class SeparatePart:
+    """A family with independent columns as part of a table.
+
+    Parameters
+    ----------
+    family : Family
+        Resolved.
+    n_columns : int
+    """
+
+    def __init__(self, family: Family, n_columns: int) -> None:
+        self.family = family
+        self.columns = [family.one_column(j) for j in range(n_columns)]
+        self._layouts = [column.layout() for column in self.columns]
+
+    def layout(self) -> Layout:
+        """Widths of all columns together; one count of rows comes first."""
+        widths = self._layouts
+        work = max((max(2 * width.statistics, width.work) for width in widths), default=0)
+        statistics = 1 + sum(width.statistics for width in widths)
+        return Layout(
+            statistics, sum(width.cache for width in widths), sum(width.parameters for width in widths), work, 0
+        )
+
+    def prepare(self) -> Separate:
+        """Hyperparameters as kernels receive them."""
+
+        widths = np.array([[1, 0, 0], *(width[:3] for width in self._layouts)], dtype=np.int64)
+        return Separate(self.family.prepare(), np.ascontiguousarray(np.cumsum(widths, axis=0).T))
+
+    def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        """``n`` rows with these parameters."""
+        first = self.prepare().starts[PARAMETERS]
+        drawn = [
+            column.draw_rows(parameters[first[j] : first[j + 1]], n, rng)[:, 0] for j, column in enumerate(self.columns)
+        ]
+        return np.stack(drawn, axis=1)
+
+    def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> list[dict[str, FloatArray]]:
+        """Parameters of clusters by name, for each column."""
+        first = self.prepare().starts[PARAMETERS]
+        return [
+            column.describe(parameters[:, first[j] : first[j + 1]], shift[j : j + 1], scale[j : j + 1])
+            for j, column in enumerate(self.columns)
+        ]
+
+    def n_parameters(self) -> int:
+        """Number of free parameters of one cluster."""
+        return sum(column.n_parameters() for column in self.columns)
+
+    def widen(self, rows: FloatArray) -> FloatArray:
+        """Rows as kernels take them: a missing cell is NaN."""
+        return rows
+
+
+@kernel
+def _cell(row, j):
+    return row[j : j + 1]
+
+
+@kernel
+def _slice(array, starts, which, j):
+    return array[:, starts[which, j] : starts[which, j + 1]]
+
+
+@kernel
+def _span(vector, starts, j):
+    return vector[starts[STATISTICS, j] : starts[STATISTICS, j + 1]]
+
+
+@implements(verbs.row_statistics, Separate)
+def _row_statistics(family, row, out):
+    out[0] = 1.0
+    for j in range(row.size):
+        if math.isnan(row[j]):
+            for s in range(family.starts[STATISTICS, j], family.starts[STATISTICS, j + 1]):
+                out[s] = 0.0
+        else:
+            verbs.row_statistics(verbs.column(family.inner, j), _cell(row, j), _span(out, family.starts, j))
+
+
+@implements(verbs.refresh, Separate)
+def _refresh(family, statistics, cache, k, work):
+    for j in range(family.starts.shape[1] - 1):
+        verbs.refresh(
+            verbs.column(family.inner, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
+            k,
+            work,
+        )
+
+
+@implements(verbs.add, Separate)
+def _add(family, statistics, cache, k, row, work):
+    statistics[k, 0] += 1.0
+    for j in range(row.size):
+        if not math.isnan(row[j]):
+            verbs.add(
+                verbs.column(family.inner, j),
+                _slice(statistics, family.starts, STATISTICS, j),
+                _slice(cache, family.starts, CACHE, j),
+                k,
+                _cell(row, j),
+                work,
+            )
+
+
+@implements(verbs.remove, Separate)
+def _remove(family, statistics, cache, k, row, work):
+    statistics[k, 0] -= 1.0
+    for j in range(row.size):
+        if not math.isnan(row[j]):
+            verbs.remove(
+                verbs.column(family.inner, j),
+                _slice(statistics, family.starts, STATISTICS, j),
+                _slice(cache, family.starts, CACHE, j),
+                k,
+                _cell(row, j),
+                work,
+            )
+
+
+@implements(verbs.log_predictive, Separate)
+def _log_predictive(family, statistics, cache, k, row, work):
+    value = 0.0
+    for j in range(row.size):
+        if not math.isnan(row[j]):
+            value += verbs.log_predictive(
+                verbs.column(family.inner, j),
+                _slice(statistics, family.starts, STATISTICS, j),
+                _slice(cache, family.starts, CACHE, j),
+                k,
+                _cell(row, j),
+                work,
+            )
+    return value
+
+
+@implements(verbs.log_predictive_without, Separate)
+def _log_predictive_without(family, statistics, cache, k, row, work):
+    value = 0.0
+    for j in range(row.size):
+        if not math.isnan(row[j]):
+            value += verbs.log_predictive_without(
+                verbs.column(family.inner, j),
+                _slice(statistics, family.starts, STATISTICS, j),
+                _slice(cache, family.starts, CACHE, j),
+                k,
+                _cell(row, j),
+                work,
+            )
+    return value
+
+
+@implements(verbs.add_log_predictives, Separate)
+def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, scores):
+    """Column by column, all clusters of a column in one go."""
+    for j in range(row.size):
+        if not math.isnan(row[j]):
+            hyper = verbs.column(family.inner, j)
+            mine = _slice(statistics, family.starts, STATISTICS, j)
+            derived = _slice(cache, family.starts, CACHE, j)
+            cell = _cell(row, j)
+            for k in range(n_slots):
+                if scores[k] > -math.inf:
+                    scores[k] += verbs.log_predictive(hyper, mine, derived, k, cell, work)
+
+
+@implements(verbs.log_marginal, Separate)
+def _log_marginal(family, statistics, cache, k):
+    value = 0.0
+    for j in range(family.starts.shape[1] - 1):
+        value += verbs.log_marginal(
+            verbs.column(family.inner, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
+            k,
+        )
+    return value
+
+
+@implements(verbs.draw_parameters, Separate)
+def _draw_parameters(family, statistics, cache, k, rng, parameters):
+    for j in range(family.starts.shape[1] - 1):
+        verbs.draw_parameters(
+            verbs.column(family.inner, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
+            k,
+            rng,
+            _slice(parameters, family.starts, PARAMETERS, j),
+        )
+
+
+@implements(verbs.natural, Separate)
+def _natural(family, parameters, k, out):
+    """The constant of a column goes with the count of its cells, not with that of all rows."""
+    out[0] = 0.0
+    for j in range(family.starts.shape[1] - 1):
+        verbs.natural(
+            verbs.column(family.inner, j),
+            _slice(parameters, family.starts, PARAMETERS, j),
+            k,
+            _span(out, family.starts, j),
+        )
+
+
+@implements(verbs.expected_natural, Separate)
+def _expected_natural(family, statistics, cache, k, out):
+    out[0] = 0.0
+    for j in range(family.starts.shape[1] - 1):
+        verbs.expected_natural(
+            verbs.column(family.inner, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
+            k,
+            _span(out, family.starts, j),
+        )
+
+
+@implements(verbs.estimate, Separate)
+def _estimate(family, statistics, cache, k, prior_weight, parameters):
+    held = False
+    for j in range(family.starts.shape[1] - 1):
+        held |= verbs.estimate(
+            verbs.column(family.inner, j),
+            _slice(statistics, family.starts, STATISTICS, j),
+            _slice(cache, family.starts, CACHE, j),
+            k,
+            prior_weight,
+            _slice(parameters, family.starts, PARAMETERS, j),
+        )
+    return held
+
+
+@implements(verbs.log_prior, Separate)
+def _log_prior(family, parameters, k):
+    value = 0.0
+    for j in range(family.starts.shape[1] - 1):
+        value += verbs.log_prior(verbs.column(family.inner, j), _slice(parameters, family.starts, PARAMETERS, j), k)
+    return value
+
+
+@kernel
+def _share(means, starts, j):
+    """Mean statistics of column ``j`` over the rows that show it."""
+    mine = _span(means, starts, j).copy()
+    shown = mine[0]
+    if shown > 0.0:
+        for s in range(mine.size):
+            mine[s] /= shown
+    return mine
+
+
+@implements(verbs.divergence, Separate)
+def _divergence(family, row, centre):
+    """The columns that both the row and the cluster show."""
+    value = 0.0
+    for j in range(row.size):
+        if not math.isnan(row[j]) and centre[family.starts[STATISTICS, j]] > 0.0:
+            value += verbs.divergence(verbs.column(family.inner, j), _cell(row, j), _share(centre, family.starts, j))
+    return value
+
+
+@implements(verbs.mean_divergence, Separate)
+def _mean_divergence(family, mean_row, mean, centre):
+    """Each column counts as often as the rows of the cluster show it."""
+    value = 0.0
+    for j in range(mean_row.size):
+        shown = mean[family.starts[STATISTICS, j]]
+        if shown > 0.0 and centre[family.starts[STATISTICS, j]] > 0.0:
+            value += shown * verbs.mean_divergence(
+                verbs.column(family.inner, j),
+                _cell(mean_row, j),
+                _share(mean, family.starts, j),
+                _share(centre, family.starts, j),
+            )
+    return value

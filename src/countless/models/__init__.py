@@ -1,0 +1,1 @@
+"""Models: one folder per model class, above the general rooms."""

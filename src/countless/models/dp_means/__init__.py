@@ -1,0 +1,1 @@
+"""DPMeans: clusters at a price each."""

@@ -1,0 +1,1 @@
+"""FiniteMixture and MixtureSearch: mixtures with a given number of components."""

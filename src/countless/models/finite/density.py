@@ -1,0 +1,157 @@
+"""Densities of a mixture with a given number of components, for new rows: at one set of parameters, or averaged.
+
+Both answer the same questions, so that an estimator need not know how its mixture was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.jit import kernel
+from ...families import Family, verbs
+from ...families.arrays import require_squares
+from ..mixture.state import FloatArray, IntArray, Problem
+
+# Rows that are scored at a time.
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class MixtureDensity:
+    """A mixture of a family's components at given parameters, in units of its own.
+
+    Attributes
+    ----------
+    family : Family
+        For rows ``(X - shift) / scale``.
+    shift, scale : array
+    log_weights : array (K,)
+    parameters : array (K, P)
+        Rows of the family's layout.
+    """
+
+    family: Family
+    shift: FloatArray
+    scale: FloatArray
+    log_weights: FloatArray
+    parameters: FloatArray
+
+    @classmethod
+    def of(cls, problem: Problem, log_weights: FloatArray, parameters: FloatArray) -> MixtureDensity:
+        """The mixture in the units of a problem."""
+        return cls(problem.family, problem.shift, problem.scale, log_weights, parameters)
+
+    def reordered(self, order: IntArray) -> MixtureDensity:
+        """The same mixture with its components in another order."""
+        return MixtureDensity(self.family, self.shift, self.scale, self.log_weights[order], self.parameters[order])
+
+    def describe(self) -> dict[str, FloatArray]:
+        """Parameters of the components by name, in the user's units."""
+        return self.family.describe(self.parameters, self.shift, self.scale)
+
+    def n_parameters(self) -> int:
+        """Number of free parameters: those of the components, and their weights."""
+        n_components = len(self.log_weights)
+        return n_components * self.family.n_parameters() + n_components - 1
+
+    def log_weighted(self, X: FloatArray) -> FloatArray:
+        """Log of weight times density of each component (columns) for each row."""
+        return np.concatenate(list(self._scores(X)))
+
+    def best(self, X: FloatArray) -> IntArray:
+        """The component that each row most probably comes from."""
+        return np.concatenate([np.argmax(scores, axis=1) for scores in self._scores(X)])
+
+    def log_density(self, X: FloatArray) -> FloatArray:
+        """Log density of each row."""
+        return np.concatenate([np.logaddexp.reduce(scores, axis=1) for scores in self._scores(X)])
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        """``n`` rows, sorted by component, and their components."""
+        weights = np.exp(self.log_weights)
+        labels = np.sort(rng.choice(len(weights), size=n, p=weights / weights.sum()))
+        parts = [
+            self.family.draw_rows(self.parameters[k], int(count), rng)
+            for k, count in zip(*np.unique(labels, return_counts=True), strict=True)
+        ]
+        return self.family.restore(np.concatenate(parts) * self.scale + self.shift), labels
+
+    def _scores(self, X: FloatArray) -> Iterator[FloatArray]:
+        hyper = self.family.prepare()
+        natural = np.zeros((len(self.log_weights), self.family.layout().statistics))
+        _naturals(hyper, self.parameters, natural)
+        natural[:, 0] += self.log_weights - np.log(self.scale).sum()
+        for start in range(0, len(X), BLOCK):
+            block = self.family.arrange(X[start : start + BLOCK])
+            with np.errstate(over="ignore"):  # what overflows is named below
+                local = np.ascontiguousarray((block - self.shift) / self.scale)
+            require_squares(local, block)
+            statistics = np.empty((len(local), natural.shape[1]))
+            _statistics(hyper, local, statistics)
+            yield statistics @ natural.T
+
+
+@dataclass(frozen=True)
+class SampledDensity:
+    """The same questions answered by draws of the partition of rows into at most ``n_components`` clusters.
+
+    Attributes
+    ----------
+    n_components, n_used : int
+        Components, and those of them that have rows.
+    probabilities : callable
+        Probabilities of the clusters that have rows, and (last column) of any other component.
+    averaged : callable
+        Log density of each row, averaged over the draws.
+    draw : callable
+        ``n`` rows and their clusters, -1 for any other component.
+    """
+
+    n_components: int
+    n_used: int
+    probabilities: Callable[[FloatArray], FloatArray]
+    averaged: Callable[[FloatArray], FloatArray]
+    draw: Callable[[int], tuple[FloatArray, IntArray]]
+
+    def log_weighted(self, X: FloatArray) -> FloatArray:
+        """Log of the probability of each component times the density of the row.
+
+        Components without rows are all alike, and share what is left.
+        """
+        n_empty = self.n_components - self.n_used
+        given = self.probabilities(X)
+        shared = np.repeat(given[:, -1:] / max(n_empty, 1), n_empty, axis=1)
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.concatenate([given[:, :-1], shared], axis=1))
+        return logs + self.averaged(X)[:, None]
+
+    def best(self, X: FloatArray) -> IntArray:
+        """The component that each row most probably comes from."""
+        return np.argmax(self.probabilities(X)[:, : self.n_used], axis=1)
+
+    def log_density(self, X: FloatArray) -> FloatArray:
+        """Log density of each row, averaged over the draws."""
+        return self.averaged(X)
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        """``n`` rows and their components."""
+        rows, labels = self.draw(n)
+        other = labels < 0
+        if other.any():
+            labels = np.where(other, rng.integers(self.n_used, self.n_components, n), labels)
+        return rows, labels
+
+
+@kernel
+def _naturals(family, parameters, natural):
+    for k in range(parameters.shape[0]):
+        verbs.natural(family, parameters, k, natural[k])
+
+
+@kernel
+def _statistics(family, rows, out):
+    for i in range(rows.shape[0]):
+        verbs.row_statistics(family, rows[i], out[i])

@@ -1,0 +1,168 @@
+"""EM: a mixture with a given number of components by maximum likelihood, or at the mode of its posterior.
+
+Pletscher 2007, section 2.4.2, for any family: one pass over the rows gives the weighted statistics of each component
+(E step), ``estimate`` turns them into parameters (M step), component k weighs n_k / N. The log likelihood (plus the log
+prior of the parameters, where it counts) never falls.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...chains.jobs import Monitor, run_jobs
+from ...core.jit import kernel
+from ...core.validate import as_labels, choose, whole_number
+from ...families import verbs
+from ...passes.passes import Passes
+from ..mixture.state import FloatArray, IntArray, Problem
+from .seeds import SEEDS
+
+
+class MixtureFit(NamedTuple):
+    """One mixture: log weights and parameters (rows of the family's layout, local units), and how it was found.
+
+    ``objective`` is the log likelihood, or log posterior, after each step; ``log_likelihood`` is that of the last.
+    ``held`` marks components whose spread was kept from vanishing, or that have no rows.
+    """
+
+    log_weights: FloatArray
+    parameters: FloatArray
+    objective: FloatArray
+    log_likelihood: float
+    converged: bool
+    held: Any
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What the best of several fits has most of: the likelihood of a vanishing component says nothing."""
+        return not self.held.any(), float(self.objective[-1])
+
+
+@dataclass(frozen=True)
+class EM:
+    """Settings of EM.
+
+    Parameters
+    ----------
+    prior_weight : float
+        0 for maximum likelihood, 1 for the mode of the posterior of the parameters.
+    restarts : int
+        Starts, of which the best end is kept. A start that is given as labels is tried once.
+    max_iter : int
+        Limit on the passes over the rows in one restart.
+    tol : float
+        A restart has converged when a pass gains less than this per row.
+    start : str or array of labels
+        ``"kmeans++"`` or ``"random"``; see ``countless.models.finite.seeds``.
+    n_threads : int, optional
+        Default, one per core. The result does not depend on it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import countless as cl
+    >>> from countless.models.finite.em import EM
+    >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    >>> family = cl.families.SphericalGaussian(variance=1.0).resolve(X)
+    >>> problem = cl.inference.Problem.of(X, family, cl.priors.FiniteDirichlet(2))
+    >>> fit = EM().run(problem, [2], np.random.default_rng(0))[0]
+    >>> np.exp(fit.log_weights).round(3).tolist()
+    [0.5, 0.5]
+    """
+
+    prior_weight: float = 0.0
+    restarts: int = 5
+    max_iter: int = 1000
+    tol: float = 1e-6
+    start: Any = "kmeans++"
+    n_threads: int | None = None
+
+    def __post_init__(self) -> None:
+        whole_number("restarts", self.restarts, 1)
+        whole_number("max_iter", self.max_iter, 1)
+        if isinstance(self.tol, bool) or not isinstance(self.tol, numbers.Real) or not 0.0 <= self.tol < math.inf:
+            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
+
+    def run(
+        self, problem: Problem, counts: list[int], rng: np.random.Generator, progress: bool | None = None
+    ) -> list[MixtureFit]:
+        """The best fit for each number of components in ``counts``; all restarts of all of them run side by side.
+
+        On an interrupt what is done by then is kept.
+        """
+        given = None if isinstance(self.start, str) else _given_start(self.start, problem.n_rows, counts)
+        seed = None if given is not None else choose("start", self.start, SEEDS, "an array of labels")
+        restarts = 1 if given is not None else self.restarts
+        with Passes(problem, self.n_threads) as passes:
+
+            def job(number: int, stream: np.random.Generator, monitor: Monitor) -> MixtureFit:
+                k = counts[number // restarts]
+                if given is not None:
+                    sums, first_weight = passes.sums_of(given, k), self.prior_weight
+                else:
+                    # The prior keeps components that begin with a row or two from vanishing at once.
+                    sums, first_weight = seed(problem, k, stream), 1.0  # type: ignore[misc]
+                fit = self._climb(passes, sums, first_weight, monitor)
+                monitor.advance(f"{k} components")
+                return fit
+
+            n_jobs = len(counts) * restarts
+            fits, _ = run_jobs(job, n_jobs, n_jobs, rng, self.n_threads, progress, "EM")
+        return [max(fits[i : i + restarts], key=lambda fit: fit.rank) for i in range(0, n_jobs, restarts)]
+
+    def _climb(self, passes: Passes, sums: FloatArray, first_weight: float, monitor: Monitor) -> MixtureFit:
+        problem = passes.problem
+        family, n_components = problem.family, len(sums)
+        _, cache, work = family.allocate(n_components)
+        parameters = np.zeros((n_components, family.layout().parameters))
+        natural = np.zeros_like(sums)
+        held = np.zeros(n_components, dtype=np.bool_)
+        total = float(sums[:, 0].sum())
+        enough = self.tol * (problem.n_rows if problem.weights is None else float(problem.weights.sum()))
+        objective: list[float] = []
+        converged, weight = False, first_weight
+        while not converged and len(objective) < self.max_iter and not (objective and monitor.stopping.is_set()):
+            log_prior = _maximise(problem.hyper, sums, cache, work, weight, parameters, natural, held)
+            log_weights = np.log(np.maximum(sums[:, 0] / total, 1e-300))
+            natural[:, 0] += log_weights
+            soft = passes.soften(natural)
+            log_likelihood = soft.log_total + problem.log_jacobian
+            objective.append(log_likelihood + (self.prior_weight * log_prior if self.prior_weight else 0.0))
+            converged = len(objective) > 1 and not objective[-1] - objective[-2] > enough
+            sums, total, weight = soft.sums, float(soft.sums[:, 0].sum()), self.prior_weight
+        return MixtureFit(log_weights, parameters, np.array(objective), log_likelihood, converged, held)
+
+
+def estimate_from_labels(problem: Problem, labels: IntArray, n_components: int, prior_weight: float) -> FloatArray:
+    """Parameters of each component when the rows have these labels."""
+    with Passes(problem) as passes:
+        sums = passes.sums_of(labels, n_components)
+    _, cache, work = problem.family.allocate(n_components)
+    parameters = np.zeros((n_components, problem.family.layout().parameters))
+    held = np.zeros(n_components, dtype=np.bool_)
+    _maximise(problem.hyper, sums, cache, work, prior_weight, parameters, np.zeros_like(sums), held)
+    return parameters
+
+
+def _given_start(start: Any, n_rows: int, counts: list[int]) -> IntArray:
+    labels = as_labels(start, "start", n_rows)
+    if labels.max() >= min(counts):
+        raise ValueError(f"start has {labels.max() + 1} clusters, but there are {min(counts)} components")
+    return labels
+
+
+@kernel
+def _maximise(family, sums, cache, work, prior_weight, parameters, natural, held):
+    """M step; returns the log prior of all parameters."""
+    log_prior = 0.0
+    for k in range(sums.shape[0]):
+        verbs.refresh(family, sums, cache, k, work)
+        held[k] = verbs.estimate(family, sums, cache, k, prior_weight, parameters)
+        verbs.natural(family, parameters, k, natural[k])
+        log_prior += verbs.log_prior(family, parameters, k)
+    return log_prior

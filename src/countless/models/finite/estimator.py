@@ -1,0 +1,239 @@
+"""FiniteMixture: a given number of components, by EM or by sampling, behind the scikit-learn interface."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from ...core.random import as_generator
+from ...core.validate import as_weights, whole_number
+from ...families import Family, resolve_family
+from ...inference import ENGINES, Inference, Problem
+from ...posterior import Posterior
+from ...priors import FiniteDirichlet
+from ..mixture.estimator import DPMixture
+from ..rows import Mixture
+from .criteria import CRITERIA, total_entropy
+from .density import MixtureDensity, SampledDensity
+from .em import EM, MixtureFit, estimate_from_labels
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Weight of the prior of the parameters in each kind of EM.
+PRIOR_WEIGHT = {"em": 0.0, "map": 1.0}
+
+
+class FiniteMixture(Mixture):
+    """Mixture model with a given number of components.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    family : str or family object
+        What the data of one component look like, as for ``DPMixture``. ``"gaussian"`` (default) and
+        ``"diagonal-gaussian"`` estimate mean and (co)variance of each component. ``"spherical-gaussian"`` and
+        ``"gaussian-known-covariance"`` take the variance as given and estimate the means, as Pletscher and Faul do;
+        give it, ``SphericalGaussian(variance=0.1)``, or a rough guess from the data is used. ``"multinomial"`` is
+        the sources' asymmetric clustering model (ACM).
+    method : str or inference object
+        ``"em"`` (default): maximum likelihood. ``"map"``: EM for the mode of the posterior of the parameters, under
+        the family's prior; the mode is that of the parameters in the basis in which they are free (log rates, log
+        odds, soft-max, log covariance). ``"gibbs"`` or an object of ``countless.inference``: the partition under a
+        finite Dirichlet prior with as many components is sampled; some components may then have no rows.
+    restarts : int
+        Starts of EM; the best end is kept.
+    max_iter : int
+        Limit on the passes over the rows in one restart of EM.
+    tol : float
+        EM has converged when a pass gains less than this per row.
+    start : str or array of labels
+        Where EM begins: ``"kmeans++"`` (with the divergence of the family), ``"random"`` (random rows as centres), or
+        labels of the rows, for which no restarts are made.
+    n_threads : int, optional
+        Threads of EM; default, one per core. The result does not depend on it.
+    random_state : None, int, Generator or RandomState
+        Seed.
+    progress : bool, optional
+        Show a progress bar; default, when standard error is a terminal.
+
+    Attributes
+    ----------
+    labels_ : array of int
+        Most probable component of each row; components are numbered by first appearance, those without rows last.
+    n_clusters_ : int
+        Number of components that have rows of their own.
+    weights_ : array (K,)
+    parameters_ : dict of arrays
+        Parameters of the components by name, in the units of the data, for example ``"mean"`` and ``"covariance"``.
+        Of sampled partitions: the posterior mode given ``labels_``.
+    log_likelihood_ : float
+        Log likelihood of the rows at these parameters; for sampling, of their predictive density.
+    objective_ : array
+        What EM raised, after each step: log likelihood, or with the log prior of the parameters. Never falls.
+    n_iter_ : int
+    converged_ : bool
+    singular_ : array of bool (K,)
+        Components that were kept from collapsing onto too few rows, by a floor of 1e-8 times the variance of the data,
+        or that lost all rows; a warning names them. Of several restarts one without such components is preferred.
+    n_parameters_ : int
+        Number of free parameters.
+    posterior_ : Posterior or None
+        Draws of the partition, where it was sampled.
+    family_ : the family in use, with every hyperparameter set.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+
+    References
+    ----------
+    Pletscher 2007, sections 2.4.1 and 2.4.2; Dempster, Laird and Rubin 1977; Fraley and Raftery 2007 for the mode.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import countless as cl
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(8, 1, (40, 2))])
+    >>> model = cl.FiniteMixture(2, random_state=0).fit(X)
+    >>> model.weights_.round(2).tolist()
+    [0.5, 0.5]
+    >>> model.parameters_["mean"].round().tolist()
+    [[0.0, 0.0], [8.0, 8.0]]
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        family: str | Family = "gaussian",
+        method: str | Inference = "em",
+        restarts: int = 5,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        start: Any = "kmeans++",
+        n_threads: int | None = None,
+        random_state: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.family = family
+        self.method = method
+        self.restarts = restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.start = start
+        self.n_threads = n_threads
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the mixture to the rows of ``X``, each counted ``sample_weight`` times; ``y`` is ignored."""
+        n_components = whole_number("n_components", self.n_components, 1)
+        family = resolve_family(self.family)
+        rng = as_generator(self.random_state)
+        rows = self._rows(X, reset=True)
+        if n_components > len(rows):
+            raise ValueError(f"n_components={n_components} is more than the rows of X, n_samples={len(rows)}")
+        family.check(rows)
+        weights = as_weights(sample_weight, len(rows))
+        self.family_ = family.resolve(rows)
+        problem = Problem.of(rows, self.family_, FiniteDirichlet(n_components), weights)
+        if isinstance(self.method, str) and self.method in PRIOR_WEIGHT:
+            engine = EM(PRIOR_WEIGHT[self.method], self.restarts, self.max_iter, self.tol, self.start, self.n_threads)
+            fit = engine.run(problem, [n_components], rng, self.progress)[0]
+            self._keep(rows, problem, fit)
+            self._warn()
+        else:
+            self._sample_partitions(rows, problem, rng, sample_weight)
+        return self
+
+    def aic(self, X: ArrayLike) -> float:
+        """Akaike's criterion on the rows of ``X``, -2 log likelihood + 2 parameters; the smaller the better."""
+        return self._criterion("aic", X)
+
+    def bic(self, X: ArrayLike) -> float:
+        """Bayesian criterion on the rows of ``X``, -2 log likelihood + parameters log(rows); the smaller the better."""
+        return self._criterion("bic", X)
+
+    def icl(self, X: ArrayLike) -> float:
+        """BIC plus twice the entropy of the assignments (Biernacki et al. 2000); the smaller the better."""
+        return self._criterion("icl", X)
+
+    def _criterion(self, name: str, X: ArrayLike) -> float:
+        rows = self._new_rows(X)
+        if self.posterior_ is not None:
+            raise ValueError(f"{name} compares mixtures at their best parameters; use method 'em' or 'map'")
+        scores = self._density.log_weighted(rows)
+        log_likelihood = float(np.logaddexp.reduce(scores, axis=1).sum())
+        return CRITERIA[name](log_likelihood, self.n_parameters_, len(scores), total_entropy(scores))
+
+    def _keep(self, rows: FloatArray, problem: Problem, fit: MixtureFit) -> None:
+        """Store an end of EM, with the components in the order in which the rows meet them."""
+        density = MixtureDensity.of(problem, fit.log_weights, fit.parameters)
+        labels = density.best(rows)
+        met, first = np.unique(labels, return_index=True)
+        seen = met[np.argsort(first)]
+        order = np.concatenate([seen, np.setdiff1d(np.arange(len(fit.log_weights)), seen)])
+        self._density = ordered = density.reordered(order)
+        self.labels_ = np.argsort(order)[labels]
+        self.n_clusters_ = len(met)
+        self.weights_ = np.exp(fit.log_weights[order])
+        self.parameters_ = ordered.describe()
+        self.n_parameters_ = density.n_parameters()
+        self.log_likelihood_ = fit.log_likelihood
+        self.objective_ = fit.objective
+        self.n_iter_ = len(fit.objective)
+        self.converged_ = fit.converged
+        self.singular_ = fit.held[order]
+        self.posterior_: Posterior | None = None
+
+    def _warn(self) -> None:
+        if self.singular_.any():
+            names = ", ".join(map(str, np.flatnonzero(self.singular_)))
+            warnings.warn(
+                f"singular components were held from collapsing: {names}; use fewer components, method='map', or more "
+                "restarts",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if not self.converged_:
+            warnings.warn(
+                f"EM did not converge in {self.n_iter_} iterations; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _sample_partitions(
+        self, rows: FloatArray, problem: Problem, rng: np.random.Generator, sample_weight: Any
+    ) -> None:
+        if sample_weight is not None:
+            raise ValueError("sample_weight: samplers count every row once; leave it out, or use method 'em' or 'map'")
+        model = DPMixture(self.family_, problem.prior, self._engine(), rng, self.progress).fit(rows)
+        n_components, n_used = whole_number("n_components", self.n_components, 1), model.n_clusters_
+        self._density = SampledDensity(n_components, n_used, model.predict_proba, model.score_samples, model.sample)
+        share = model.concentration_ / n_components
+        sizes = np.bincount(model.labels_, minlength=n_components)
+        self.labels_, self.n_clusters_, self.posterior_ = model.labels_, n_used, model.posterior_
+        self.weights_ = (sizes + share) / (len(rows) + model.concentration_)
+        parameters = estimate_from_labels(problem, self.labels_, n_components, prior_weight=1.0)
+        at_labels = MixtureDensity.of(problem, np.log(self.weights_), parameters)
+        self.parameters_, self.n_parameters_ = at_labels.describe(), at_labels.n_parameters()
+        self.log_likelihood_ = float(model.score_samples(rows).sum())
+        self.objective_ = model.posterior_.objective
+        self.n_iter_ = model.posterior_.n_draws
+        self.converged_ = True
+        self.singular_ = np.zeros(n_components, dtype=np.bool_)
+
+    def _engine(self) -> str | Inference:
+        names = {name for name in ENGINES if name not in PRIOR_WEIGHT}
+        if isinstance(self.method, Inference) or (isinstance(self.method, str) and self.method in names):
+            return self.method
+        listed = ", ".join(repr(name) for name in sorted(names | set(PRIOR_WEIGHT)))
+        if isinstance(self.method, type):
+            raise TypeError(f"method: got the class {self.method.__name__}; pass an instance, or one of {listed}")
+        raise ValueError(
+            f"method: {self.method!r} is not known; choose one of {listed}, or pass a countless.inference object"
+        )

@@ -1,0 +1,1 @@
+"""DPMixture: a mixture whose number of clusters is inferred."""

@@ -1,0 +1,94 @@
+"""New rows under a mixture in closed form: Student-t, beta-binomial and the like, weighted.
+
+What a variational posterior predicts is exact: the expected weight of each component times the predictive of its
+statistics, and for all components not seen yet, the prior predictive (Blei & Jordan 2006, section 3.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...families import Family, verbs
+from ...families.arrays import log_volumes, require_squares
+from ...families.base import Cluster, refresh_all
+from ...inference import Components, Problem
+from .predictive import score
+from .state import FloatArray, IntArray
+
+# Rows that are scored at a time.
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """A mixture of predictives; it needs no rows.
+
+    Attributes
+    ----------
+    family : Family
+        For rows ``(X - shift) / scale``.
+    shift, scale : array
+    components : Components
+    n_clusters : int
+        Components that some row was given to; they come first.
+    """
+
+    family: Family
+    shift: FloatArray
+    scale: FloatArray
+    components: Components
+    n_clusters: int
+
+    @classmethod
+    def of(cls, problem: Problem, components: Components, n_clusters: int) -> ClosedForm:
+        """The mixture in the units of a problem."""
+        return cls(problem.family, problem.shift, problem.scale, components, n_clusters)
+
+    def log_weighted(self, X_new: FloatArray) -> FloatArray:
+        """Log of weight times predictive: one column per cluster, the last one for anything else."""
+        out = np.empty((len(X_new), self.n_clusters + 1))
+        for start in range(0, len(X_new), BLOCK):
+            scores = self._scores(X_new[start : start + BLOCK])
+            out[start : start + BLOCK, :-1] = scores[:, : self.n_clusters]
+            out[start : start + BLOCK, -1] = np.logaddexp.reduce(scores[:, self.n_clusters :], axis=1)
+        return out
+
+    def log_density(self, X_new: FloatArray) -> FloatArray:
+        """Log predictive density of each row."""
+        parts = [
+            np.logaddexp.reduce(self._scores(X_new[start : start + BLOCK]), axis=1)
+            for start in range(0, len(X_new), BLOCK)
+        ]
+        return np.concatenate(parts)
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        """``n`` rows, sorted by cluster, each with parameters of its own; label -1: none of the clusters."""
+        hyper, clusters = self._clusters()
+        weights = np.exp(self.components.log_weights)
+        chosen = np.sort(rng.choice(len(weights), size=n, p=weights / weights.sum()))
+        parameters = np.zeros((len(weights), self.family.layout().parameters))
+        rows = np.empty((n, len(self.shift)))
+        for i, k in enumerate(chosen):
+            verbs.draw_parameters(hyper, clusters.statistics, clusters.cache, k, rng, parameters)
+            rows[i] = self.family.draw_rows(parameters[k], 1, rng)[0]
+        return self.family.restore(rows * self.scale + self.shift), np.where(chosen < self.n_clusters, chosen, -1)
+
+    def _clusters(self) -> tuple[Any, Cluster]:
+        clusters = self.family.allocate(len(self.components.statistics) + 1)
+        clusters.statistics[:-1] = self.components.statistics
+        hyper = self.family.prepare()
+        refresh_all(hyper, *clusters)
+        return hyper, clusters
+
+    def _scores(self, X_new: FloatArray) -> FloatArray:
+        arranged = self.family.arrange(X_new)
+        with np.errstate(over="ignore"):  # what overflows is named below
+            local = np.ascontiguousarray((arranged - self.shift) / self.scale)
+        require_squares(local, arranged)
+        hyper, clusters = self._clusters()
+        out = np.empty((len(local), len(clusters.statistics)))
+        score(hyper, *clusters, self.family.widen(local), out)
+        return out + self.components.log_weights - log_volumes(arranged, self.scale)[:, None]

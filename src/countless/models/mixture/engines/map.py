@@ -1,0 +1,153 @@
+"""MAP: the most probable partition (MAP-DP of Raykov et al. 2016, alg. 1, with merges, splits and restarts).
+
+Plain iterated conditional modes from one cluster stands still almost at once where clusters overlap. Here
+each restart climbs, merges and splits until nothing helps; the best then goes through rounds in which a few
+clusters are dissolved and rebuilt, kept only if the log joint rises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from ....chains.engine import Inference, register
+from ....chains.jobs import Draws, Monitor, run_jobs
+from ....core.validate import whole_number
+from ....partitions.icm import climb, divide, join
+from ....partitions.starts import start_labels
+from ..moves.concentration import to_mode
+from ..state import IntArray, Problem, State
+
+RESTART_STARTS = ("one", "greedy", "sequential", "greedy")
+
+
+@register("map")
+@dataclass(frozen=True)
+class MAP(Inference):
+    """The partition with the largest log joint, by iterated conditional modes with merges and splits.
+
+    Parameters
+    ----------
+    restarts : int, optional
+        Independent searches, from different starts and orders of the rows; the best is returned. Default: 8,
+        fewer beyond 10,000 rows, and at least 2.
+    perturbations : int, optional
+        Rounds in each search in which a few clusters are dissolved and rebuilt. Default: 10, fewer beyond 10,000
+        rows, and at least 1.
+    max_sweeps : int
+        Limit on the passes over the rows in one climb.
+    start : str or array of labels
+        ``"dispersed"``: a different kind for each restart; or as for ``CollapsedGibbs``.
+    n_threads : int, optional
+        Threads for the restarts; default, one per core. The result does not depend on it.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> model = cl.DPMixture(inference="map", random_state=0).fit([[0.0], [0.1], [5.0], [5.1]])
+    >>> model.labels_.shape
+    (4,)
+    """
+
+    restarts: int | None = None
+    perturbations: int | None = None
+    max_sweeps: int = 100
+    start: Any = "dispersed"
+    n_threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, minimum in (("restarts", 1), ("perturbations", 0), ("max_sweeps", 1)):
+            if getattr(self, name) is not None:
+                whole_number(name, getattr(self, name), minimum)
+
+    def _effort(self, n_rows: int) -> tuple[int, int]:
+        """Restarts and perturbations: large problems have sharp optima, and every round costs a pass."""
+        restarts = max(2, min(8, 80_000 // n_rows)) if self.restarts is None else self.restarts
+        rounds = max(1, min(10, 100_000 // n_rows)) if self.perturbations is None else self.perturbations
+        return restarts, rounds
+
+    def pilot(self, labels: Any = None) -> Self:
+        """One search with two perturbations, or two searches where no labels are given."""
+        start, restarts = (self.start, 2) if labels is None else (labels, 1)
+        return self._with(restarts=restarts, perturbations=2, start=start)
+
+    def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
+        """Search from every start and keep the best."""
+
+        def one_search(number: int, stream: np.random.Generator, monitor: Monitor) -> tuple[State, list[float]] | None:
+            if monitor.stopping.is_set():
+                return None
+            return self._search(problem, number, stream, monitor)
+
+        restarts, rounds = self._effort(problem.n_rows)
+        total = restarts * (1 + rounds)
+        searches, interrupted = run_jobs(one_search, restarts, total, rng, self.n_threads, progress, "MAP search")
+        done = [search for search in searches if search is not None]
+        if not done:
+            raise KeyboardInterrupt("stopped before the first search was over")
+        state, objective = max(done, key=lambda search: search[1][-1])
+        return Draws(
+            state.partition().astype(np.int32)[None, None],
+            np.array([[state.n_clusters]]),
+            np.array([[objective[-1]]]),
+            np.array([[state.concentration]]),
+            np.array(objective),
+            interrupted,
+        )
+
+    def _search(
+        self, problem: Problem, number: int, rng: np.random.Generator, monitor: Monitor
+    ) -> tuple[State, list[float]]:
+        kind = self.start
+        if isinstance(kind, str) and kind == "dispersed":
+            kind = RESTART_STARTS[number % len(RESTART_STARTS)]
+        labels = start_labels(kind, number, problem, rng)
+        state = State(problem, labels, problem.prior.initial().concentration)  # type: ignore[arg-type]
+        if not isinstance(kind, str):
+            to_mode(state, problem)
+        objective = [state.log_joint(problem)]
+        self._improve(rng, state, problem, objective)
+        monitor.advance(f"{state.n_clusters} clusters, log joint {objective[-1]:,.1f}")
+        for _ in range(self._effort(problem.n_rows)[1]):
+            if monitor.stopping.is_set() or problem.n_rows < 3:
+                break
+            labels = _disturb(rng, state, problem.prior.max_clusters(problem.n_rows))
+            trial = State(problem, labels, state.concentration)
+            steps: list[float] = []
+            self._improve(rng, trial, problem, steps)
+            if steps[-1] > objective[-1]:
+                state = trial
+                objective.append(steps[-1])
+            monitor.advance(f"{state.n_clusters} clusters, log joint {objective[-1]:,.1f}")
+        return state, objective
+
+    def _improve(self, rng: np.random.Generator, state: State, problem: Problem, objective: list[float]) -> None:
+        """Climb, merge and split until the log joint stands still; every step is appended to ``objective``."""
+        last = -np.inf
+        while True:
+            climb(rng, state, problem, self.max_sweeps)
+            objective.append(state.log_joint(problem))
+            join(state, problem)
+            objective.append(state.log_joint(problem))
+            divide(rng, state, problem, tries=4)
+            objective.append(state.log_joint(problem))
+            to_mode(state, problem)
+            objective.append(state.log_joint(problem))
+            if not objective[-1] > last + 1e-7:
+                break
+            last = objective[-1]
+        # From here on the figures are those of freshly computed statistics.
+        state.rebuild(problem)
+
+
+def _disturb(rng: np.random.Generator, state: State, most: int) -> IntArray:
+    """Labels in which one to three clusters are pooled and dealt out again at random into as many or one more."""
+    labels = state.partition()
+    n_clusters = state.n_clusters
+    chosen = rng.choice(n_clusters, size=min(n_clusters, 1 + int(rng.integers(3))), replace=False)
+    rows = np.flatnonzero(np.isin(labels, chosen))
+    parts = max(1, min(len(chosen) + int(rng.integers(-1, 2)), most - n_clusters + len(chosen)))
+    labels[rows] = n_clusters + rng.integers(parts, size=len(rows))
+    return labels

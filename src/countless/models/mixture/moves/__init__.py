@@ -1,0 +1,1 @@
+"""Moves of the mixture: one file each."""

@@ -1,0 +1,1 @@
+"""Partitional: K-means and K-medoids for comparison."""

@@ -1,0 +1,1 @@
+"""Partitions: which item sits where (seats), what each group holds (clusters), and the kernels that move items."""

@@ -1,0 +1,186 @@
+"""Iterated conditional modes and its improvement steps: each raises the log joint or leaves the state alone.
+
+``climb`` puts every row where its conditional is largest (Raykov et al. 2016, alg. 1, with the exact log joint
+as objective). It stops where no single row can improve; ``join`` and ``divide`` then try pairs of clusters and
+halves of clusters, which single rows cannot reach.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..core.jit import kernel
+from ..families import verbs
+from ..models.mixture.state import Problem, State
+from .split_merge import collect, join_cluster, keep_split, log_cluster, log_odds, log_split_ratio, seed_cluster
+from .sweep import MARGIN, retire, sweep_rows
+
+# All pairs of more clusters than this would take too long; climbing brings their number down first.
+MOST_MERGED = 1000
+
+
+def climb(rng: np.random.Generator, state: State, problem: Problem, max_sweeps: int) -> None:
+    """Sweep over the rows, in random order, until none moves."""
+    order = rng.permutation(problem.n_rows)
+    for _ in range(max_sweeps):
+        if sweep_rows(rng, state, problem, order, greedy=True) == 0:
+            break
+
+
+def join(state: State, problem: Problem) -> bool:
+    """Merge the pair of clusters that gains most, again and again; returns whether any was merged."""
+    before = state.n_clusters
+    if 1 < before <= MOST_MERGED:
+        state.n_clusters = _join(problem.hyper, state.table, state.chain, before)
+    return state.n_clusters < before
+
+
+@kernel
+def _join(family, table, chain, n_clusters):
+    """Greedy merging. Only pairs with the merged cluster are looked at again after a merge."""
+    active, sizes, statistics = chain.active, chain.sizes, chain.statistics
+    gains = np.full((sizes.size, sizes.size), -math.inf)  # by slot
+    for p in range(n_clusters):
+        for q in range(p):
+            gains[active[p], active[q]] = _merge_gain(family, table, chain, n_clusters, active[p], active[q])
+    while n_clusters > 1:
+        best, keep, gone = -math.inf, -1, -1
+        for p in range(n_clusters):
+            for q in range(n_clusters):
+                if gains[active[p], active[q]] > best:
+                    best, keep, gone = gains[active[p], active[q]], active[p], active[q]
+        # The factor of the number of clusters is the same for all pairs, but changes as they merge.
+        if not best + table.log_v[n_clusters - 1] - table.log_v[n_clusters] > MARGIN:
+            break
+        for s in range(statistics.shape[1]):
+            statistics[keep, s] += statistics[gone, s]
+        verbs.refresh(family, statistics, chain.cache, keep, chain.work)
+        sizes[keep] += sizes[gone]
+        sizes[gone] = 0
+        for i in range(chain.labels.size):
+            if chain.labels[i] == gone:
+                chain.labels[i] = keep
+        retire(active, n_clusters, gone)
+        n_clusters -= 1
+        for k in range(sizes.size):
+            gains[gone, k] = gains[k, gone] = gains[keep, k] = gains[k, keep] = -math.inf
+        for p in range(n_clusters):
+            if active[p] != keep:
+                gains[keep, active[p]] = _merge_gain(family, table, chain, n_clusters, keep, active[p])
+    return n_clusters
+
+
+@kernel
+def _merge_gain(family, table, chain, n_clusters, a, b):
+    """Gain in log joint from merging clusters ``a`` and ``b``, but for the factor of the number of clusters."""
+    joined = chain.active[n_clusters]
+    statistics = chain.statistics
+    for s in range(statistics.shape[1]):
+        statistics[joined, s] = statistics[a, s] + statistics[b, s]
+    verbs.refresh(family, statistics, chain.cache, joined, chain.work)
+    return (
+        log_cluster(family, chain, joined, chain.sizes[a] + chain.sizes[b], table.offset)
+        - log_cluster(family, chain, a, chain.sizes[a], table.offset)
+        - log_cluster(family, chain, b, chain.sizes[b], table.offset)
+    )
+
+
+def divide(rng: np.random.Generator, state: State, problem: Problem, tries: int) -> bool:
+    """Try to split every cluster, ``tries`` times each; returns whether any split was kept."""
+    before = state.n_clusters
+    state.reserve(problem, before)
+    members = np.empty(problem.n_rows, dtype=np.int64)
+    state.n_clusters = _divide(problem.hyper, rng, problem.rows, state.table, state.chain, before, members, tries)
+    return state.n_clusters > before
+
+
+@kernel
+def _divide(family, rng, rows, table, chain, n_clusters, members, tries):
+    active, sizes = chain.active, chain.sizes
+    for position in range(n_clusters):
+        for attempt in range(tries):
+            own = active[position]
+            if sizes[own] < 2 or not table.log_v[n_clusters + 1] > -math.inf:
+                break
+            n_members = collect(chain.labels, members, own, own)
+            halves = _halve(family, rng, rows, table, chain, n_clusters, members[:n_members], attempt % 2 == 1)
+            if halves:
+                n_clusters += 1
+                break
+    return n_clusters
+
+
+@kernel
+def _halve(family, rng, rows, table, chain, n_clusters, members, far_apart):
+    """Split a cluster from two seeds by conditional modes; kept, and True, if the log joint gains."""
+    active, sizes, labels = chain.active, chain.sizes, chain.labels
+    own = labels[members[0]]
+    a, b = active[n_clusters], active[n_clusters + 1]
+    i = members[int(rng.random() * members.size)]
+    j = i
+    while j == i:
+        j = members[int(rng.random() * members.size)]
+    if far_apart:
+        # The member that the first seed explains worst, then the one that this explains worst.
+        seed_cluster(family, rows, chain, a, i)
+        j = _worst(family, rows, chain, members, a, i)
+        seed_cluster(family, rows, chain, a, j)
+        i = _worst(family, rows, chain, members, a, j)
+    seed_cluster(family, rows, chain, a, i)
+    seed_cluster(family, rows, chain, b, j)
+    in_a = np.empty(members.size, dtype=np.bool_)
+    for m in range(members.size):
+        row = rows[members[m]]
+        if members[m] == i or members[m] == j:
+            in_a[m] = members[m] == i
+        else:
+            in_a[m] = log_odds(family, row, chain, a, b, table.offset) > 0.0
+            join_cluster(family, row, chain, a if in_a[m] else b)
+    for _ in range(5):
+        if not _settle(family, rows, chain, members, in_a, a, b, table.offset):
+            break
+    gain = log_split_ratio(family, table, chain, n_clusters, own, a, b)
+    if not gain > MARGIN:
+        sizes[a] = 0
+        sizes[b] = 0
+        return False
+    keep_split(chain, n_clusters, own, a, b, members, in_a)
+    return True
+
+
+@kernel
+def _worst(family, rows, chain, members, k, but):
+    lowest, worst = math.inf, -1
+    for m in range(members.size):
+        if members[m] != but:
+            score = verbs.log_predictive(family, chain.statistics, chain.cache, k, rows[members[m]], chain.work)
+            if score < lowest or worst == -1:
+                lowest, worst = score, members[m]
+    return worst
+
+
+@kernel
+def _settle(family, rows, chain, members, in_a, a, b, offset):
+    """One pass of conditional modes between the two halves; returns whether any row changed sides."""
+    statistics, cache, work, sizes = chain.statistics, chain.cache, chain.work, chain.sizes
+    changed = False
+    for m in range(members.size):
+        here, there = (a, b) if in_a[m] else (b, a)
+        if sizes[here] == 1:
+            continue
+        row = rows[members[m]]
+        gain = (
+            math.log((sizes[there] + offset) / (sizes[here] - 1 + offset))
+            + verbs.log_predictive(family, statistics, cache, there, row, work)
+            - verbs.log_predictive_without(family, statistics, cache, here, row, work)
+        )
+        if gain > MARGIN:
+            verbs.remove(family, statistics, cache, here, row, work)
+            verbs.add(family, statistics, cache, there, row, work)
+            sizes[here] -= 1
+            sizes[there] += 1
+            in_a[m] = not in_a[m]
+            changed = True
+    return changed

@@ -1,0 +1,1 @@
+"""Passes over all rows, a block at a time."""

@@ -1,0 +1,1 @@
+"""What draws of a partition say: similarity, consensus, credible ball, certainty, summaries."""

@@ -1,0 +1,233 @@
+"""The consensus: the partition of least posterior expected loss, searched over all partitions.
+
+After Dahl, Johnson and Mueller 2022, *Search algorithms and loss functions for Bayesian clustering* (SALSO), Journal of
+Computational and Graphical Statistics 31: rows are placed one after the other in random order, then moved one at a
+time while the loss falls, then whole clusters are taken apart and their rows placed anew; from many starts. Some of
+these are the best draws, so that the result is never worse. Rows that no draw tells apart move together, which loses no
+minimum of the variation of information or of Binder's loss: both are concave in how many of them a cluster holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.random import as_generator, spawn
+from ...core.validate import by_first_appearance, choose, whole_number
+from .search import LANES, Candidate, Table, candidate, reallocate, sweep, table
+from .similarity import LOSSES, Condensed, FloatArray, IntArray, Loss, condense, in_threads, losses
+
+# Cells of (row, draw) that a search looks at; more draws are thinned evenly.
+MOST_LOOKED_AT = 25_000_000
+# Cells of (cluster of a draw, cluster of the candidate) in all threads, 8 bytes each.
+MOST_COUNTS = 40_000_000
+# Draws that are kept in any case; with too many clusters to search among, the best draw is the answer.
+FEWEST = 20
+# Additions (about 0.4 ns each) after which a restart goes on to no further round, and the search to no further restart.
+LONGEST = 2e10
+BUDGET = 3e10
+# Restarts of a search, and of one that takes no time.
+RESTARTS = 16
+QUICK_RESTARTS = 32
+# Restarts that are run together, and how many must have found the best of all before the search ends.
+WAVE = 4
+ENOUGH = 3
+# Difference of expected losses that is none.
+ALIKE = 1e-5
+# Additions of a sweep that is not worth threads, nor worth to save any.
+QUICK = 1e6
+# Draws that all draws are compared with to find the best ones.
+SCREEN = 64
+
+
+def expected_loss(labels: NDArray[Any], draws: NDArray[Any], loss: str = "vi") -> float:
+    """Mean loss of a partition to draws (draw, row).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.posterior.partition.consensus import expected_loss
+    >>> expected_loss(np.array([0, 0, 1]), np.array([[0, 0, 1], [0, 0, 1]]), "binder")
+    0.0
+    """
+    kind = choose("loss", loss, LOSSES)
+    return float(losses(by_first_appearance(labels)[None], draws, kind).mean())
+
+
+def consensus(
+    draws: NDArray[Any],
+    loss: str = "vi",
+    max_clusters: int | None = None,
+    n_restarts: int | None = None,
+    random_state: Any = 0,
+) -> IntArray:
+    """Partition of least expected loss to the draws (draw, row), numbered by first appearance."""
+    kind = choose("loss", loss, LOSSES)
+    most = draws.shape[1] if not max_clusters else whole_number("max_clusters", max_clusters, 1)
+    if n_restarts is not None:
+        n_restarts = whole_number("n_restarts", n_restarts, 1)
+    rng = as_generator(random_state)
+    data = condense(_thinned(draws))
+    if len(data.draws) == 1 and int(data.draws.max()) < most:
+        return by_first_appearance(data.draws[0][data.row_of])
+    screen = _Screen.of(data, kind, most, rng)
+    best = _search(data, kind, screen.best(data, 4), most, n_restarts, rng)
+    return by_first_appearance(screen.better(data, kind, best)[data.row_of])
+
+
+def _thinned(draws: NDArray[Any]) -> NDArray[Any]:
+    """Draws whose tables fit, evenly spaced."""
+    n_clusters = draws.max(axis=1).astype(np.int64) + 1
+    cells = n_clusters.mean() * _room(int(n_clusters.max()), draws.shape[1])
+    kept = int(max(FEWEST, min(MOST_LOOKED_AT // draws.shape[1], MOST_COUNTS // cells)))
+    return draws if len(draws) <= kept else draws[np.linspace(0, len(draws) - 1, kept).astype(np.int64)]
+
+
+def _room(n_clusters: int, most: int) -> int:
+    """Slots for some clusters more, in whole vectors."""
+    return LANES * (min(n_clusters + LANES, most) // LANES + 1)
+
+
+class _Screen(NamedTuple):
+    """Expected losses of the draws themselves, with standard errors: ``numbers`` are the draws that are allowed."""
+
+    numbers: IntArray
+    mean: FloatArray
+    error: FloatArray
+
+    @classmethod
+    def of(cls, data: Condensed, loss: Loss, most: int, rng: np.random.Generator) -> _Screen:
+        """Compare all draws with some of them, or with all if there are few."""
+        numbers = np.flatnonzero(data.draws.max(axis=1) < most)
+        n_draws = len(data.draws)
+        weights = data.draw_weights / data.draw_weights.sum()
+        some = np.arange(n_draws) if n_draws <= SCREEN else rng.choice(n_draws, SCREEN, p=weights)
+        if not len(numbers):
+            return cls(numbers, np.empty(0), np.empty(0))
+        each = losses(data.draws[numbers], data.draws[some], loss, data.row_weights)
+        if n_draws <= SCREEN:
+            return cls(numbers, each @ weights, np.zeros(len(numbers)))
+        return cls(numbers, each.mean(axis=1), each.std(axis=1) / np.sqrt(SCREEN))
+
+    def best(self, data: Condensed, count: int) -> list[IntArray]:
+        """The draws of least expected loss."""
+        return [data.draws[m].astype(np.int64) for m in self.numbers[np.argsort(self.mean, kind="stable")[:count]]]
+
+    def better(self, data: Condensed, loss: Loss, labels: IntArray) -> IntArray:
+        """The best of ``labels`` and all draws, of which those are looked at that five errors do not rule out."""
+        weights = data.draw_weights / data.draw_weights.sum()
+        mine = losses(labels[None], data.draws, loss, data.row_weights)[0] @ weights
+        rivals = data.draws[self.numbers[self.mean - 5.0 * self.error < mine]]
+        if not len(rivals):
+            return labels
+        theirs = losses(rivals, data.draws, loss, data.row_weights) @ weights
+        at = int(theirs.argmin())
+        return rivals[at].astype(np.int64) if theirs[at] < mine - 1e-12 else labels
+
+
+def _search(
+    data: Condensed, loss: Loss, best_draws: list[IntArray], most: int, n_restarts: int | None, rng: np.random.Generator
+) -> IntArray:
+    """The best partition of all restarts: from the best draws and from elsewhere.
+
+    Without a number of restarts, a search that takes its time ends when several have met in the best partition.
+    """
+    n_draws, n_rows = data.draws.shape
+    room = _room(int(data.draws.max()) + 1, min(n_rows, most))
+    if best_draws and room * (data.draws.max(axis=1) + 1.0).sum() > 2 * MOST_COUNTS:
+        return best_draws[0]
+    t = table(data, loss, most)
+    work = float(t.cells.size) * min(room, LANES * (1 + t.n_cells // n_draws // LANES))
+    count = n_restarts or (RESTARTS if work > QUICK else QUICK_RESTARTS)
+    streams = spawn(rng, count)
+    starts = _starts(best_draws, n_rows, min(room, most, n_rows), count, rng)
+    threads = max(1, MOST_COUNTS // (t.n_cells * room))
+    # Hundred times less than what the loss owes to the choice of the draws.
+    near = ALIKE * float(data.draw_weights.sum() * data.row_weights.sum() ** float(loss.power))
+    found: list[Found] = []
+
+    def one(number: int) -> Found:
+        return _descend(t, starts[number], room, streams[number])
+
+    for wave in range(0, count, WAVE):
+        found += in_threads(one, list(range(wave, min(count, wave + WAVE))), work > QUICK, threads)
+        least = min(each.objective for each in found)
+        met = sum(each.objective <= least + near for each in found)
+        spent = sum(each.work for each in found)
+        if n_restarts is None and work > QUICK and (met >= ENOUGH or spent > BUDGET):
+            break
+    return min(found, key=lambda each: each.objective).labels
+
+
+def _starts(
+    best_draws: list[IntArray], n_rows: int, n_clusters: int, count: int, rng: np.random.Generator
+) -> list[IntArray]:
+    """Where restarts begin: draws, one cluster, no clusters at all (-1), and in turn with these random labels."""
+    nothing = np.full(n_rows, -1)
+    starts = [*best_draws[:1], nothing, nothing, *best_draws[1:2], np.zeros(n_rows, dtype=np.int64), *best_draws[2:]]
+    while len(starts) < count:
+        width = int(rng.integers(1, n_clusters, endpoint=True))
+        starts += [nothing, rng.integers(width, size=n_rows)]
+    return starts[:count]
+
+
+class Found(NamedTuple):
+    """Where a restart ended, and the additions that it took."""
+
+    objective: float
+    labels: IntArray
+    work: float
+
+
+def _descend(t: Table, start: IntArray, room: int, rng: np.random.Generator) -> Found:
+    """The local minimum that a start leads to."""
+    # More than what rounding of the gains can pretend, so that every step is a step down.
+    unit = 1e-9 if t.adjusted else 1e-6 * (t.values[-1] - t.values[-2])
+    tolerance = unit * float(t.draw_weights.sum())
+    most = min(len(start), t.most)
+    c = candidate(t, start, room)
+    sweep(t, c, rng.permutation(len(start)), tolerance)
+    while True:
+        _search_from(t, c, rng, tolerance)
+        wider = min(_room(2 * room, most), MOST_COUNTS // t.n_cells)
+        if c.sums[2] < min(room, most) or wider <= room:
+            return Found(float(c.sums[0]), c.labels, float(c.sums[4]))
+        start, room, spent = c.labels, wider, c.sums[4]
+        del c
+        c = candidate(t, start, room)
+        c.sums[4] = spent
+
+
+def _search_from(t: Table, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
+    """Single moves, then clusters taken apart, in turn while the loss falls."""
+    tried: dict[int, IntArray] = {}
+    nothing = np.empty(0, dtype=np.int64)
+    improved = True
+    while improved and c.sums[4] < LONGEST:
+        _settle(t, c, rng, tolerance)
+        improved = False
+        for k in rng.permutation(np.flatnonzero(c.sizes)):
+            rows = np.flatnonzero(c.labels == k)
+            # To take the same cluster apart again would mostly give what it gave before.
+            if len(rows) > 1 and not np.array_equal(tried.get(int(k), nothing), rows) and c.sums[4] < LONGEST:
+                tried[int(k)] = rows
+                improved |= reallocate(t, c, rng.permutation(rows), tolerance)
+
+
+def _settle(t: Table, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
+    """Sweeps until no row moves; between sweeps over all rows, some over those that are least sure.
+
+    Rows of one cluster come one after the other: they share most of the lines that they look at.
+    """
+
+    def moved(rows: IntArray) -> bool:
+        in_order = rows[np.argsort(c.labels[rows], kind="stable")]
+        return bool(sweep(t, c, in_order, tolerance)) and c.sums[4] < LONGEST
+
+    everything = rng.permutation(len(c.labels))
+    while moved(everything):
+        close = np.flatnonzero(c.margins <= np.quantile(c.margins, 0.1))
+        while moved(close):
+            pass
