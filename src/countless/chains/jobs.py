@@ -8,82 +8,29 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.random import spawn
 from ..core.validate import whole_number
+from .watch import Watch
 
 Result = TypeVar("Result")
-
-
-class Components(NamedTuple):
-    """A mixture in closed form: posterior statistics of each component (K, S) in local units, and log weights.
-
-    ``log_weights`` has one entry more than there are components: the weight of anything not seen yet.
-    """
-
-    statistics: NDArray[np.float64]
-    log_weights: NDArray[np.float64]
-
-
-class Truncation(NamedTuple):
-    """Truncated sticks of each kept draw (chain, draw).
-
-    ``n_sticks`` is their number T; ``bound`` is 4 n E[what T - 1 sticks leave], which the variation distance between
-    the laws of n rows under the truncated and the whole prior does not exceed (Ishwaran and James 2001, theorem 2,
-    by Bernoulli's inequality); ``formula`` is its approximation 4 n exp(-(T - 1) / concentration), close to the bound
-    for large concentrations of a Dirichlet process only, and the bound itself for other priors.
-    """
-
-    n_sticks: NDArray[np.int64]
-    bound: NDArray[np.float64]
-    formula: NDArray[np.float64]
-
-
-class Draws(NamedTuple):
-    """What an engine hands back: one entry per chain and kept draw.
-
-    ``labels`` has shape (chain, draw, row); the others (chain, draw). ``objective`` is what an optimiser raised,
-    at each of its steps, empty for samplers. An engine that approximates the posterior by one mixture gives its
-    ``components``, and the labels that are most probable under it as ``mode``. Where hyperparameters of the
-    family were learned, ``log_factors`` has their log factors by name, each of shape (chain, draw).
-
-    A sampler that keeps parameters gives them by name in the user's units: ``parameters[name]`` lists those of all
-    clusters of the first draw, in the order of its labels, then those of the next draw, and so on through all
-    chains; so do ``weights``. ``truncation`` says with how many sticks each draw was made. Where missing cells were
-    drawn, ``fills`` (chain, draw, cell) has them in the user's units, in the order of ``Problem.missing``.
-    """
-
-    labels: NDArray[Any]
-    n_clusters: NDArray[np.int64]
-    log_joint: NDArray[np.float64]
-    concentration: NDArray[np.float64]
-    objective: NDArray[np.float64]
-    interrupted: bool = False
-    mode: NDArray[np.int64] | None = None
-    components: Components | None = None
-    parameters: dict[str, NDArray[np.float64]] | None = None
-    weights: NDArray[np.float64] | None = None
-    truncation: Truncation | None = None
-    log_factors: Mapping[str, NDArray[np.float64]] | None = None
-    fills: NDArray[np.float32] | None = None
 
 
 class Monitor:
     """Counts finished steps over all jobs, and tells jobs when to stop."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, stopping: threading.Event) -> None:
         self.total = total
         self.done = 0
         # Whether anybody sees the status: it may cost something to make.
         self.watched = False
-        self.stopping = threading.Event()
+        self.stopping = stopping
         self.status = ""
         self._lock = threading.Lock()
 
@@ -93,7 +40,7 @@ class Monitor:
             self.status = status
 
     def skip(self, steps: int) -> None:
-        """Steps that were done in an earlier run: the time that is left does not count them."""
+        """Leave out steps that were done in an earlier run: the remaining time does not count them."""
         with self._lock:
             self.total -= steps
 
@@ -103,18 +50,18 @@ def run_jobs(
     n_jobs: int,
     total_steps: int,
     rng: np.random.Generator,
+    watch: Watch,
     n_threads: int | None = None,
-    progress: bool | None = None,
     title: str = "",
 ) -> tuple[list[Result], bool]:
     """Run ``job(number, rng, monitor)`` for 0 ... n_jobs - 1; returns the results and whether it was interrupted.
 
     On KeyboardInterrupt the jobs are asked to stop, and what they return by then is kept.
     """
-    monitor = Monitor(total_steps)
+    monitor = Monitor(total_steps, watch.stop)
     streams = spawn(rng, n_jobs)
     threads = whole_number("n_threads", n_threads, 1) if n_threads is not None else os.cpu_count() or 1
-    with ThreadPoolExecutor(max_workers=min(threads, n_jobs)) as pool, _bar(progress, title, monitor) as show:
+    with ThreadPoolExecutor(max_workers=min(threads, n_jobs)) as pool, _bar(watch.progress, title, monitor) as show:
         futures: list[Future[Result]] = []
         try:
             futures.extend(pool.submit(job, number, streams[number], monitor) for number in range(n_jobs))

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ..models.mixture.state import Problem, State
+from .contract import Move, State
 
-# Sweeps between two rebuilds of all statistics from the rows, which undo the drift of rank-one updates.
+# Sweeps between two rebuilds of what a state derives, which undo the drift of small updates.
 REBUILD_EVERY = 100
-
-
-class Move(Protocol):
-    """One way to change a state in place; ``adapt``, where a move has it, is called in the warm-up only.
-
-    A move that changes the family too returns the problem that the chain goes on with. One that remembers anything
-    from step to step has ``snapshot() -> dict`` of what JSON can hold, and ``restore(dict)``: without them a chain
-    that was stopped would go on differently.
-    """
-
-    name: str
-
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> Problem | None: ...
 
 
 class Schedule:
@@ -33,14 +20,13 @@ class Schedule:
         self.moves = list(moves)
         self._rounds = 0
 
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> Problem:
-        """One round of all moves; returns the problem to go on with."""
+    def step(self, rng: np.random.Generator, state: State) -> None:
+        """One round of all moves."""
         for move in self.moves:
-            problem = move.step(rng, state, problem) or problem
+            move.step(rng, state)
         self._rounds += 1
         if self._rounds % REBUILD_EVERY == 0:
-            state.rebuild(problem)
-        return problem
+            state.rebuild()
 
     def adapt(self, state: State) -> None:
         """Let moves tune themselves to the state; for the warm-up."""
@@ -55,13 +41,13 @@ class Schedule:
         return {"rounds": self._rounds, "moves": [hook() for hook in hooks]}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Remember what ``snapshot`` told."""
+        """Remember what ``snapshot`` returned."""
         if type(saved["rounds"]) is not int or len(saved["moves"]) != len(self.moves):
-            raise ValueError("the state of a chain is one of another schedule")
+            raise ValueError("the state of a chain belongs to a different schedule")
         self._rounds = saved["rounds"]
         for move, memory in zip(self.moves, saved["moves"], strict=True):
             hook = getattr(move, "restore", None)
             if hook is not None:
                 hook(memory)
             elif memory != {}:
-                raise ValueError(f"the move {move.name!r} remembers nothing")
+                raise ValueError(f"the move {move.name!r} keeps nothing between steps, but something was saved for it")

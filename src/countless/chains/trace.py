@@ -1,33 +1,24 @@
-"""The draws that chains keep: labels in as few bytes as they need, in segments, joined once at the end.
+"""The draws that a chain keeps: labels in as few bytes as they need, in segments, joined once at the end.
 
 A segment is some consecutive draws as named arrays, which join along their first axis: one entry for each draw, or, for
-``parameters`` and ``weights``, one for each cluster of each draw.
+ragged fields, as many as the count of each draw says.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models.mixture.state import FloatArray, IntArray, Problem, State
-from .jobs import Draws, Truncation
+from .draws import SAMPLED, Draws
+from .fields import Field, compact, field_of
 
 Segment = dict[str, NDArray[Any]]
 
-# Signed, so that labels minus one are what they look like.
-LABEL_TYPES = (np.int8, np.int16, np.int32)
-# Arrays with an entry for each cluster of each draw.
-PER_CLUSTER = ("parameters", "weights")
-LOG_FACTOR = "log_factors/"
-# Draws of a segment: so many, or so many labels.
-MOST_DRAWS, MOST_LABELS = 256, 4_000_000
-
-
-def label_type(n_clusters: int) -> Any:
-    """The smallest type that holds the labels of so many clusters."""
-    return next(kind for kind in LABEL_TYPES if n_clusters - 1 <= np.iinfo(kind).max)
+# Draws of a segment: so many, or so many numbers.
+MOST_DRAWS, MOST_NUMBERS = 256, 4_000_000
 
 
 class Trace:
@@ -35,49 +26,41 @@ class Trace:
 
     Parameters
     ----------
-    keep_parameters : bool
-        Whether parameters of clusters are kept.
-    segments : list of Segment
+    fields : sequence of Field
+    segments : list of Segment, optional
         Earlier draws of the same chain.
+    leave_out : tuple of str
+        Groups of fields that are not kept.
     """
 
-    def __init__(self, keep_parameters: bool, segments: list[Segment] | None = None) -> None:
-        self._keep_parameters = keep_parameters
+    def __init__(
+        self, fields: Sequence[Field], segments: list[Segment] | None = None, leave_out: tuple[str, ...] = ()
+    ) -> None:
+        self._fields = [field for field in fields if field.name.partition("/")[0] not in leave_out]
+        self._counted = next(field.name for field in fields if field.per is None and not field.once)
         self._closed: list[Segment] = list(segments or [])
         self._open: dict[str, list[NDArray[Any]]] = {}
-        self.done = sum(len(segment["n_clusters"]) for segment in self._closed)
+        self._waiting = 0
+        self.done = sum(len(segment[self._counted]) for segment in self._closed)
 
-    def keep(self, state: State, problem: Problem) -> float:
-        """Add what the state shows now; returns its log joint."""
-        log_joint = state.log_joint(problem)
-        draw: dict[str, Any] = {
-            "labels": state.partition().astype(label_type(state.n_clusters)),
-            "n_clusters": np.int64(state.n_clusters),
-            "log_joint": np.float64(log_joint),
-            "concentration": np.float64(state.concentration),
-        }
-        for name, value in problem.log_factors.items():
-            draw[LOG_FACTOR + name] = np.float64(value)
-        if problem.draws_missing:
-            draw["fills"] = problem.drawn_cells().astype(np.float32)
-        if state.weights is not None:
-            draw["n_sticks"] = np.int64(len(state.weights))
-        for name, array in draw.items():
-            self._open.setdefault(name, []).append(array[None])
-        if self._keep_parameters:
-            self._open.setdefault("parameters", []).append(state.chain.parameters[state.slots()])
-        if state.weights is not None:
-            self._open.setdefault("weights", []).append(state.weights[state.slots()])
+    def keep(self, draw: Mapping[str, Any]) -> None:
+        """Add a draw: a value for each field."""
+        size = 0
+        for name, value in draw.items():
+            field = field_of(self._fields, name)
+            if field is not None:
+                array = compact(value) if field.kind == "labels" else np.asarray(value)
+                self._open.setdefault(name, []).append(array if field.per else array[None])
+                size = max(size, array.size)
         self.done += 1
-        waiting = len(self._open["n_clusters"])
-        if waiting >= MOST_DRAWS or waiting * problem.n_rows >= MOST_LABELS:
+        self._waiting += 1
+        if self._waiting >= MOST_DRAWS or self._waiting * size >= MOST_NUMBERS:
             self._close()
-        return log_joint
 
     def _close(self) -> None:
         if self._open:
             self._closed.append({name: np.concatenate(arrays) for name, arrays in self._open.items()})
-            self._open = {}
+            self._open, self._waiting = {}, 0
 
     def segments(self) -> list[Segment]:
         """All draws."""
@@ -92,98 +75,71 @@ class Trace:
             if first <= n_draws:
                 break
             parts.insert(0, segment)
-            first -= len(segment["n_clusters"])
-        return without_first(concatenate(parts), n_draws - first) if parts else None
+            first -= len(segment[self._counted])
+        return self._without_first(_concatenated(parts), n_draws - first) if parts else None
 
-    def move_labels(self, place: NDArray[Any]) -> None:
-        """Put the labels of the first draws into ``place`` (draw, row), and let the trace refer to them there."""
-        at = 0
-        for segment in self.segments():
-            labels = segment["labels"]
-            count = min(len(labels), len(place) - at)
-            place[at : at + count] = labels[:count]
-            if count == len(labels):
-                segment["labels"] = place[at : at + count]
-            at += count
+    def _without_first(self, segment: Segment, n_draws: int) -> Segment:
+        if n_draws <= 0:
+            return segment
+        return {name: array[self._length(segment, name, n_draws) :] for name, array in segment.items()}
 
-    def first(self, name: str, n_draws: int) -> NDArray[Any] | None:
-        """One of the arrays for the first ``n_draws`` draws; None where there is none."""
-        parts = [segment[name] for segment in self.segments() if name in segment]
-        if not parts:
-            return None
-        if name not in PER_CLUSTER:
-            return np.concatenate(parts)[:n_draws]
-        counts = self.first("n_clusters", n_draws)
-        return np.concatenate(parts)[: int(counts.sum())]  # type: ignore[union-attr]
+    def _length(self, segment: Segment, name: str, n_draws: int) -> int:
+        """Entries of a field in the first draws of a segment."""
+        field = field_of(self._fields, name)
+        return n_draws if field is None or field.per is None else int(segment[field.per][:n_draws].sum())
 
     def names(self) -> list[str]:
-        """Names of the arrays."""
+        """Names of the fields that were drawn."""
         return list(dict.fromkeys(name for segment in self.segments() for name in segment))
 
+    def first(self, field: Field, name: str, n_draws: int) -> NDArray[Any]:
+        """One of the fields for the first ``n_draws`` draws."""
+        whole = np.concatenate([segment[name] for segment in self.segments()])
+        if field.per is None:
+            return whole[:n_draws]
+        counts = np.concatenate([segment[field.per] for segment in self.segments()])
+        return whole[: int(counts[:n_draws].sum())]
 
-def concatenate(segments: list[Segment]) -> Segment:
+    def move(self, name: str, place: NDArray[Any]) -> None:
+        """Put a field of the first draws into ``place``, and let the trace refer to it there."""
+        at = 0
+        for segment in self.segments():
+            array = segment[name]
+            count = min(len(array), len(place) - at)
+            place[at : at + count] = array[:count]
+            if count == len(array):
+                segment[name] = place[at : at + count]
+            at += count
+
+
+def _concatenated(segments: list[Segment]) -> Segment:
     """Consecutive segments as one."""
     if len(segments) == 1:
         return segments[0]
     return {name: np.concatenate([segment[name] for segment in segments]) for name in segments[0]}
 
 
-def without_first(segment: Segment, n_draws: int) -> Segment:
-    """A segment less its first draws."""
-    if n_draws <= 0:
-        return segment
-    n_clusters = int(segment["n_clusters"][:n_draws].sum())
-    return {name: array[n_clusters if name in PER_CLUSTER else n_draws :] for name, array in segment.items()}
-
-
-def join_traces(traces: list[Trace], problem: Problem) -> Draws:
+def join_traces(traces: list[Trace], fields: Sequence[Field], axes: Mapping[str, int]) -> Draws:
     """One chain after the other, all as long as the shortest."""
     n_draws = min(trace.done for trace in traces)
-
-    def parts(name: str) -> list[Any]:
-        return [trace.first(name, n_draws) for trace in traces]
-
-    def stacked(name: str) -> Any:
-        found = parts(name)
-        return None if found[0] is None else np.stack(found)
-
-    def joined(name: str) -> Any:
-        found = parts(name)
-        return None if found[0] is None else np.concatenate(found)
-
-    concentration, n_sticks, parameters = stacked("concentration"), stacked("n_sticks"), joined("parameters")
-    factors = [name for name in traces[0].names() if name.startswith(LOG_FACTOR)]
-    return Draws(
-        labels=_join_labels(traces, n_draws, problem.n_rows),
-        n_clusters=stacked("n_clusters"),
-        log_joint=stacked("log_joint"),
-        concentration=concentration,
-        objective=np.empty(0),
-        parameters=None if parameters is None else problem.describe(parameters),
-        weights=joined("weights"),
-        truncation=None if n_sticks is None else _truncation(problem, n_sticks, concentration),
-        fills=stacked("fills"),
-        log_factors={name.removeprefix(LOG_FACTOR): stacked(name) for name in factors} or None,
-    )
+    arrays: dict[str, NDArray[Any]] = {}
+    for name in traces[0].names():
+        field = field_of(fields, name)
+        if field is None:
+            raise ValueError(f"{name!r} is not a field of these draws")
+        if field.kind == "labels":
+            arrays[name] = _joined_labels(traces, name, n_draws)
+        else:
+            parts = [trace.first(field, name, n_draws) for trace in traces]
+            arrays[name] = np.stack(parts) if field.per is None else np.concatenate(parts)
+    return Draws(arrays, tuple(fields), axes, SAMPLED)
 
 
-def _join_labels(traces: list[Trace], n_draws: int, n_rows: int) -> NDArray[Any]:
-    """Labels (chain, draw, row). Each segment is let go as soon as it is copied: never are there two of all."""
-    kind = np.result_type(*[segment["labels"].dtype for trace in traces for segment in trace.segments()])
-    labels = np.empty((len(traces), n_draws, n_rows), dtype=kind)
+def _joined_labels(traces: list[Trace], name: str, n_draws: int) -> NDArray[Any]:
+    """Labels (chain, draw, item). Each segment is let go as soon as it is copied: there are never two of all."""
+    parts = [segment[name] for trace in traces for segment in trace.segments()]
+    labels = np.empty((len(traces), n_draws, parts[0].shape[1]), dtype=np.result_type(*[part.dtype for part in parts]))
+    del parts
     for place, trace in zip(labels, traces, strict=True):
-        trace.move_labels(place)
+        trace.move(name, place)
     return labels
-
-
-def _truncation(problem: Problem, n_sticks: IntArray, concentration: FloatArray) -> Truncation:
-    """The two bounds of each draw; computed once for each pair of values."""
-    pairs = np.stack([n_sticks.ravel(), concentration.ravel()])
-    values, where = np.unique(pairs, axis=1, return_inverse=True)
-    bounds = np.empty((2, values.shape[1]))
-    for at, (count, value) in enumerate(values.T):
-        prior = problem.prior.with_concentration(value)
-        bounds[0, at] = prior.truncation_bound(problem.n_rows, int(count))
-        bounds[1, at] = prior.truncation_formula(problem.n_rows, int(count))
-    bound, formula = bounds[:, where.ravel()].reshape(2, *n_sticks.shape)
-    return Truncation(n_sticks, bound, formula)

@@ -63,3 +63,23 @@ class WrongRun(ValueError):
         super().__init__(
             f"checkpoint: {path} holds a run with a different {differs}; choose another folder, or remove this one"
         )
+
+
+class NotRegistered(ValueError):
+    """A file names a class that nobody has registered in this process.
+
+    Attributes
+    ----------
+    kind, name : str
+        What it is and its short name.
+    module : str
+        The module that registered it when the file was written.
+    """
+
+    def __init__(self, kind: str, name: str, module: str) -> None:
+        self.kind, self.name, self.module = kind, name, module
+        where = f" of the module {module}" if module else ""
+        hint = (
+            f"import {module} first (on the command line, --import {module})" if module else "import its module first"
+        )
+        super().__init__(f"it needs the {kind} {name!r}{where}, which is not known here; {hint}")

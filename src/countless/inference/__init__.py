@@ -1,14 +1,33 @@
-"""Inference: how the posterior is found. The engines by their public names."""
+"""Inference: how the posterior is found. The engines by their public names, and what one's own needs."""
 
 from __future__ import annotations
 
-from ..chains.engine import ENGINES, Inference, register, resolve_inference
-from ..chains.jobs import Components, Draws, Truncation
+from ..chains import Draws, Field, Inference, Move, Sampler, Schedule, Watch, register
+from ..chains.engine import ENGINES
+from ..chains.moves import register as register_move
 from ..models.mixture import engines as _engines  # noqa: F401  they register themselves
-from ..models.mixture.state import Problem, State
+from ..models.mixture.engines.choice import resolve_inference
+from ..models.mixture.problem import Problem
+from ..models.mixture.records import Components, Truncation
+from ..models.mixture.state import State
 
-globals().update({cls.__name__: cls for cls in ENGINES.values()})
+globals().update({cls.__name__: cls for cls in ENGINES.values() if cls.serves == "mixture"})
 
-__all__ = ["ENGINES", "Components", "Draws", "Inference", "Problem", "State", "Truncation", "register"]
-__all__ += ["resolve_inference"]
-__all__ += [cls.__name__ for cls in ENGINES.values()]
+__all__ = [
+    "ENGINES",
+    "Components",
+    "Draws",
+    "Field",
+    "Inference",
+    "Move",
+    "Problem",
+    "Sampler",
+    "Schedule",
+    "State",
+    "Truncation",
+    "Watch",
+    "register",
+    "register_move",
+    "resolve_inference",
+]
+__all__ += [cls.__name__ for cls in ENGINES.values() if cls.serves == "mixture"]

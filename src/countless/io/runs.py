@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from .. import estimators as _estimators  # noqa: F401  they register themselves
 from ..core.validate import whole_number
-from ..estimators import DPMixture
-from ..models.estimator import Run, interval, revived, unfitted
-from ..runs import RunFolder, read_model
+from ..models.estimator import Run, interval
+from ..runs import ESTIMATORS, RunFolder, read_model
 from ..runs.format import damaged
 
-if TYPE_CHECKING:
-    from typing import Any
 
-
-def load(path: str | os.PathLike[str]) -> DPMixture:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read a fitted model from a file (``model.save``) or from the folder of a run (``fit(..., checkpoint=...)``).
 
     Nothing in the file is executed or unpickled. A run that is not finished gives the draws made so far, with
@@ -28,8 +25,8 @@ def load(path: str | os.PathLike[str]) -> DPMixture:
 
     Returns
     -------
-    DPMixture
-        Fitted: it predicts, scores and samples, and ``posterior_`` has all draws and the rows.
+    estimator
+        Fitted, of the class that was saved; ``posterior_`` has all draws and the data.
 
     Raises
     ------
@@ -56,14 +53,14 @@ def load(path: str | os.PathLike[str]) -> DPMixture:
         run = RunFolder.open(path)
         found = run.result()
         description = run.description
-        draws, labels = found if found is not None else (run.draws(), None)
+        draws, result = found if found is not None else (run.draws(), None)
     elif path.exists():
         saved = read_model(path)
-        description, draws, labels = saved.description, saved.draws, saved.labels
+        description, draws, result = saved
     else:
         raise ValueError(f"{path}: there is no such file or folder")
     try:
-        return revived(DPMixture, description, draws, labels)
+        return ESTIMATORS[description.estimator]._revived(description, draws, result)
     except Exception as error:
         raise damaged(path, error) from None
 
@@ -73,7 +70,7 @@ def resume(
     draws: int | None = None,
     progress: bool | None = None,
     checkpoint_every: float = 10.0,
-) -> DPMixture:
+) -> Any:
     """Go on with a run that was stopped, from its last checkpoint, without the table it was begun with.
 
     The draws are those of a run that was never stopped, one for one. A finished run is read.
@@ -91,8 +88,8 @@ def resume(
 
     Returns
     -------
-    DPMixture
-        Fitted.
+    estimator
+        Fitted, of the class that began the run.
 
     Examples
     --------
@@ -112,7 +109,7 @@ def resume(
             raise ValueError(f"draws: {path} is a run of {type(engine).__name__}, which has no chains to make longer")
         run.extend(whole_number("draws", draws, 1))
     try:
-        model = unfitted(DPMixture, run.description)
+        model = ESTIMATORS[run.description.estimator]._unfitted(run.description)
     except Exception as error:
         raise damaged(run.path, error) from None
     shown, model.progress = model.progress, progress

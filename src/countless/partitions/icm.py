@@ -13,38 +13,37 @@ import numpy as np
 
 from ..core.jit import kernel
 from ..families import verbs
-from ..models.mixture.state import Problem, State
+from .partition import Partition
+from .seats import retire
 from .split_merge import collect, join_cluster, keep_split, log_cluster, log_odds, log_split_ratio, seed_cluster
-from .sweep import MARGIN, retire, sweep_rows
+from .sweep import MARGIN, sweep_rows
 
 # All pairs of more clusters than this would take too long; climbing brings their number down first.
 MOST_MERGED = 1000
 
 
-def climb(rng: np.random.Generator, state: State, problem: Problem, max_sweeps: int) -> None:
+def climb(rng: np.random.Generator, state: Partition, max_sweeps: int) -> None:
     """Sweep over the rows, in random order, until none moves."""
-    order = rng.permutation(problem.n_rows)
+    order = rng.permutation(state.n_rows)
     for _ in range(max_sweeps):
-        if sweep_rows(rng, state, problem, order, greedy=True) == 0:
+        if sweep_rows(rng, state, order, greedy=True) == 0:
             break
 
 
-def join(state: State, problem: Problem) -> bool:
-    """Merge the pair of clusters that gains most, again and again; returns whether any was merged."""
-    before = state.n_clusters
-    if 1 < before <= MOST_MERGED:
-        state.n_clusters = _join(problem.hyper, state.table, state.chain, before)
-    return state.n_clusters < before
+def join(state: Partition) -> None:
+    """Merge the pair of clusters that gains most, again and again."""
+    if 1 < state.n_clusters <= MOST_MERGED:
+        state.n_clusters = _join(state.hyper, state.seats.arrays, state.clusters.arrays, state.n_clusters)
 
 
 @kernel
-def _join(family, table, chain, n_clusters):
+def _join(family, seats, clusters, n_clusters):
     """Greedy merging. Only pairs with the merged cluster are looked at again after a merge."""
-    active, sizes, statistics = chain.active, chain.sizes, chain.statistics
+    active, sizes, statistics, log_v = seats.active, seats.sizes, clusters.statistics, seats.log_v
     gains = np.full((sizes.size, sizes.size), -math.inf)  # by slot
     for p in range(n_clusters):
         for q in range(p):
-            gains[active[p], active[q]] = _merge_gain(family, table, chain, n_clusters, active[p], active[q])
+            gains[active[p], active[q]] = _merge_gain(family, seats, clusters, n_clusters, active[p], active[q])
     while n_clusters > 1:
         best, keep, gone = -math.inf, -1, -1
         for p in range(n_clusters):
@@ -52,60 +51,60 @@ def _join(family, table, chain, n_clusters):
                 if gains[active[p], active[q]] > best:
                     best, keep, gone = gains[active[p], active[q]], active[p], active[q]
         # The factor of the number of clusters is the same for all pairs, but changes as they merge.
-        if not best + table.log_v[n_clusters - 1] - table.log_v[n_clusters] > MARGIN:
+        if not best + log_v[n_clusters - 1] - log_v[n_clusters] > MARGIN:
             break
         for s in range(statistics.shape[1]):
             statistics[keep, s] += statistics[gone, s]
-        verbs.refresh(family, statistics, chain.cache, keep, chain.work)
+        verbs.refresh(family, statistics, clusters.cache, keep, clusters.work)
         sizes[keep] += sizes[gone]
         sizes[gone] = 0
-        for i in range(chain.labels.size):
-            if chain.labels[i] == gone:
-                chain.labels[i] = keep
+        for i in range(seats.labels.size):
+            if seats.labels[i] == gone:
+                seats.labels[i] = keep
         retire(active, n_clusters, gone)
         n_clusters -= 1
         for k in range(sizes.size):
             gains[gone, k] = gains[k, gone] = gains[keep, k] = gains[k, keep] = -math.inf
         for p in range(n_clusters):
             if active[p] != keep:
-                gains[keep, active[p]] = _merge_gain(family, table, chain, n_clusters, keep, active[p])
+                gains[keep, active[p]] = _merge_gain(family, seats, clusters, n_clusters, keep, active[p])
     return n_clusters
 
 
 @kernel
-def _merge_gain(family, table, chain, n_clusters, a, b):
+def _merge_gain(family, seats, clusters, n_clusters, a, b):
     """Gain in log joint from merging clusters ``a`` and ``b``, but for the factor of the number of clusters."""
-    joined = chain.active[n_clusters]
-    statistics = chain.statistics
+    joined = seats.active[n_clusters]
+    statistics, sizes, offset = clusters.statistics, seats.sizes, seats.offset
     for s in range(statistics.shape[1]):
         statistics[joined, s] = statistics[a, s] + statistics[b, s]
-    verbs.refresh(family, statistics, chain.cache, joined, chain.work)
+    verbs.refresh(family, statistics, clusters.cache, joined, clusters.work)
     return (
-        log_cluster(family, chain, joined, chain.sizes[a] + chain.sizes[b], table.offset)
-        - log_cluster(family, chain, a, chain.sizes[a], table.offset)
-        - log_cluster(family, chain, b, chain.sizes[b], table.offset)
+        log_cluster(family, clusters, joined, sizes[a] + sizes[b], offset)
+        - log_cluster(family, clusters, a, sizes[a], offset)
+        - log_cluster(family, clusters, b, sizes[b], offset)
     )
 
 
-def divide(rng: np.random.Generator, state: State, problem: Problem, tries: int) -> bool:
-    """Try to split every cluster, ``tries`` times each; returns whether any split was kept."""
-    before = state.n_clusters
-    state.reserve(problem, before)
-    members = np.empty(problem.n_rows, dtype=np.int64)
-    state.n_clusters = _divide(problem.hyper, rng, problem.rows, state.table, state.chain, before, members, tries)
-    return state.n_clusters > before
+def divide(rng: np.random.Generator, state: Partition, tries: int) -> None:
+    """Try to split every cluster, ``tries`` times each."""
+    state.reserve(state.n_clusters)
+    members = np.empty(state.n_rows, dtype=np.int64)
+    state.n_clusters = _divide(
+        state.hyper, rng, state.rows, state.seats.arrays, state.clusters.arrays, state.n_clusters, members, tries
+    )
 
 
 @kernel
-def _divide(family, rng, rows, table, chain, n_clusters, members, tries):
-    active, sizes = chain.active, chain.sizes
+def _divide(family, rng, rows, seats, clusters, n_clusters, members, tries):
+    active, sizes = seats.active, seats.sizes
     for position in range(n_clusters):
         for attempt in range(tries):
             own = active[position]
-            if sizes[own] < 2 or not table.log_v[n_clusters + 1] > -math.inf:
+            if sizes[own] < 2 or not seats.log_v[n_clusters + 1] > -math.inf:
                 break
-            n_members = collect(chain.labels, members, own, own)
-            halves = _halve(family, rng, rows, table, chain, n_clusters, members[:n_members], attempt % 2 == 1)
+            n_members = collect(seats.labels, members, own, own)
+            halves = _halve(family, rng, rows, seats, clusters, n_clusters, members[:n_members], attempt % 2 == 1)
             if halves:
                 n_clusters += 1
                 break
@@ -113,9 +112,9 @@ def _divide(family, rng, rows, table, chain, n_clusters, members, tries):
 
 
 @kernel
-def _halve(family, rng, rows, table, chain, n_clusters, members, far_apart):
+def _halve(family, rng, rows, seats, clusters, n_clusters, members, far_apart):
     """Split a cluster from two seeds by conditional modes; kept, and True, if the log joint gains."""
-    active, sizes, labels = chain.active, chain.sizes, chain.labels
+    active, sizes, labels = seats.active, seats.sizes, seats.labels
     own = labels[members[0]]
     a, b = active[n_clusters], active[n_clusters + 1]
     i = members[int(rng.random() * members.size)]
@@ -124,47 +123,49 @@ def _halve(family, rng, rows, table, chain, n_clusters, members, far_apart):
         j = members[int(rng.random() * members.size)]
     if far_apart:
         # The member that the first seed explains worst, then the one that this explains worst.
-        seed_cluster(family, rows, chain, a, i)
-        j = _worst(family, rows, chain, members, a, i)
-        seed_cluster(family, rows, chain, a, j)
-        i = _worst(family, rows, chain, members, a, j)
-    seed_cluster(family, rows, chain, a, i)
-    seed_cluster(family, rows, chain, b, j)
+        seed_cluster(family, rows, seats, clusters, a, i)
+        j = _worst(family, rows, clusters, members, a, i)
+        seed_cluster(family, rows, seats, clusters, a, j)
+        i = _worst(family, rows, clusters, members, a, j)
+    seed_cluster(family, rows, seats, clusters, a, i)
+    seed_cluster(family, rows, seats, clusters, b, j)
     in_a = np.empty(members.size, dtype=np.bool_)
     for m in range(members.size):
         row = rows[members[m]]
         if members[m] == i or members[m] == j:
             in_a[m] = members[m] == i
         else:
-            in_a[m] = log_odds(family, row, chain, a, b, table.offset) > 0.0
-            join_cluster(family, row, chain, a if in_a[m] else b)
+            in_a[m] = log_odds(family, row, seats, clusters, a, b) > 0.0
+            join_cluster(family, row, seats, clusters, a if in_a[m] else b)
     for _ in range(5):
-        if not _settle(family, rows, chain, members, in_a, a, b, table.offset):
+        if not _settle(family, rows, seats, clusters, members, in_a, a, b):
             break
-    gain = log_split_ratio(family, table, chain, n_clusters, own, a, b)
+    gain = log_split_ratio(family, seats, clusters, n_clusters, own, a, b)
     if not gain > MARGIN:
         sizes[a] = 0
         sizes[b] = 0
         return False
-    keep_split(chain, n_clusters, own, a, b, members, in_a)
+    keep_split(seats, n_clusters, own, a, b, members, in_a)
     return True
 
 
 @kernel
-def _worst(family, rows, chain, members, k, but):
+def _worst(family, rows, clusters, members, k, but):
+    statistics, cache, work = clusters.statistics, clusters.cache, clusters.work
     lowest, worst = math.inf, -1
     for m in range(members.size):
         if members[m] != but:
-            score = verbs.log_predictive(family, chain.statistics, chain.cache, k, rows[members[m]], chain.work)
+            score = verbs.log_predictive(family, statistics, cache, k, rows[members[m]], work)
             if score < lowest or worst == -1:
                 lowest, worst = score, members[m]
     return worst
 
 
 @kernel
-def _settle(family, rows, chain, members, in_a, a, b, offset):
+def _settle(family, rows, seats, clusters, members, in_a, a, b):
     """One pass of conditional modes between the two halves; returns whether any row changed sides."""
-    statistics, cache, work, sizes = chain.statistics, chain.cache, chain.work, chain.sizes
+    statistics, cache, work = clusters.statistics, clusters.cache, clusters.work
+    sizes, offset = seats.sizes, seats.offset
     changed = False
     for m in range(members.size):
         here, there = (a, b) if in_a[m] else (b, a)

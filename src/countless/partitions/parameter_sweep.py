@@ -15,71 +15,50 @@ import numpy as np
 from ..core.jit import kernel
 from ..core.special import draw_from_logs
 from ..families import verbs
-from ..models.mixture.state import Problem, State
-from .sweep import clear, refresh_clusters, retire
+from .clusters import clear, refresh_slots
+from .partition import Partition
+from .seats import IntArray, retire
 
 
-class ParameterSweep:
-    """Parameters given labels, then one pass over all rows given parameters.
-
-    The first half makes it right after any move that leaves the law of the partition alone, whatever parameters were
-    there before.
-    """
-
-    name = "parameters"
-
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
-        """Update ``state`` in place."""
-        slots = state.chain.active[: state.n_clusters].copy()
-        _draw_parameters(problem.hyper, rng, state.chain, slots)
-        sweep_labels(rng, state, problem)
+def draw_parameters(rng: np.random.Generator, state: Partition, slots: IntArray) -> None:
+    """Draw the parameters of some slots from their posterior."""
+    _draw_parameters(state.hyper, rng, state.clusters.arrays, np.ascontiguousarray(slots))
 
 
-class SingleSiteSweep:
-    """One pass over all rows given parameters, which clusters keep as long as they live.
-
-    Clusters that have no parameters yet, at the start of a chain, draw them from their posterior.
-    """
-
-    name = "single-site"
-
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
-        """Update ``state`` in place."""
-        slots = state.chain.active[: state.n_clusters]
-        missing = slots[np.isnan(state.chain.parameters[slots, 0])]
-        if len(missing):
-            _draw_parameters(problem.hyper, rng, state.chain, missing)
-        sweep_labels(rng, state, problem)
-
-
-def sweep_labels(rng: np.random.Generator, state: State, problem: Problem) -> None:
+def sweep_labels(rng: np.random.Generator, state: Partition) -> None:
     """Put every row, in order, where its conditional given the parameters of all clusters sends it."""
-    if state.chain.active[: state.n_clusters].max() >= 8 + 1.25 * state.n_clusters:
-        state.compact()
+    state.compact_if_sparse()
     at = 0
-    while at < problem.n_rows:
-        state.reserve(problem, 1)
+    while at < state.n_rows:
+        state.reserve(1)
         at, state.n_clusters = _sweep(
-            problem.hyper, rng, problem.rows, problem.log_new, state.table, state.chain, state.n_clusters, at
+            state.hyper,
+            rng,
+            state.rows,
+            state.log_new,
+            state.seats.arrays,
+            state.clusters.arrays,
+            state.n_clusters,
+            at,
         )
-    refresh_clusters(problem.hyper, state.chain, state.n_clusters)
+    refresh_slots(state.hyper, state.clusters.arrays, state.seats.in_use)
 
 
 @kernel
-def _draw_parameters(family, rng, chain, slots):
+def _draw_parameters(family, rng, clusters, slots):
     for position in range(slots.size):
-        verbs.draw_parameters(family, chain.statistics, chain.cache, slots[position], rng, chain.parameters)
+        k = slots[position]
+        verbs.draw_parameters(family, clusters.statistics, clusters.cache, k, rng, clusters.parameters)
 
 
 @kernel
-def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
+def _sweep(family, rng, rows, log_new, seats, clusters, n_clusters, first):
     """Sweep ``rows[first:]``; stops early, before a row, where a new cluster has no room.
 
     Statistics are kept current, caches are not. Returns the row that comes next and the number of clusters.
     """
-    offset, log_v = table.offset, table.log_v
-    labels, sizes, active, log_weights = chain.labels, chain.sizes, chain.active, chain.log_weights
-    statistics, work, parameters = chain.statistics, chain.work, chain.parameters
+    labels, sizes, active, log_weights, offset, log_v = seats
+    statistics, work, parameters = clusters.statistics, clusters.work, clusters.parameters
     width = statistics.shape[1]
     # Natural parameters, entry by cluster: one row is scored against all clusters in one stride.
     naturals = np.zeros((width, sizes.size))
@@ -133,7 +112,7 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
             k = active[n_clusters]
             n_clusters += 1
             n_slots = max(n_slots, k + 1)
-        _open(family, rng, chain, k, row)
+        _open(family, rng, seats, clusters, k, row)
         log_sizes[k] = math.log(1.0 + offset)
         _publish(family, parameters, k, natural, naturals)
         labels[i] = k
@@ -141,12 +120,12 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, first):
 
 
 @kernel
-def _open(family, rng, chain, k, row):
+def _open(family, rng, seats, clusters, k, row):
     """Make slot ``k`` the cluster of ``row`` alone, with parameters from the posterior given this row."""
-    clear(family, chain.statistics, chain.cache, k, chain.work)
-    verbs.add(family, chain.statistics, chain.cache, k, row, chain.work)
-    chain.sizes[k] = 1
-    verbs.draw_parameters(family, chain.statistics, chain.cache, k, rng, chain.parameters)
+    clear(family, clusters, k)
+    verbs.add(family, clusters.statistics, clusters.cache, k, row, clusters.work)
+    seats.sizes[k] = 1
+    verbs.draw_parameters(family, clusters.statistics, clusters.cache, k, rng, clusters.parameters)
 
 
 @kernel

@@ -12,73 +12,42 @@ effort goes where it may succeed. The selection probabilities of both directions
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
 from ..core.jit import kernel
 from ..core.special import shuffle
-from ..core.validate import whole_number
 from ..families import verbs
-from ..models.mixture.state import Problem, State, log_size_weight
-from .sweep import clear
+from .clusters import clear
+from .partition import Partition
+from .seats import log_size_weight
 
 # Chance that the partner of a merge is any other cluster, rather than one that predicts the anchor well.
 UNIFORM_PARTNER = 0.3
-FEWEST_PROPOSALS = 3
 
 
-class SplitMerge:
-    """A number of split or merge proposals.
-
-    Parameters
-    ----------
-    proposals : int, optional
-        How many in one step. Default: half as many as there were clusters when the warm-up ended, and at least
-        3; during the warm-up it follows the number of clusters.
-    """
-
-    name = "split-merge"
-
-    def __init__(self, proposals: int | None = None) -> None:
-        self.proposals = proposals
-        self._adapted = FEWEST_PROPOSALS
-
-    def adapt(self, state: State) -> None:
-        """Called during the warm-up only: afterwards the number of proposals must not depend on the state."""
-        self._adapted = max(FEWEST_PROPOSALS, state.n_clusters // 2)
-
-    def snapshot(self) -> dict[str, int]:
-        """The number of proposals that the warm-up has led to."""
-        return {"adapted": int(self._adapted)}
-
-    def restore(self, saved: Mapping[str, int]) -> None:
-        """Go on with that number."""
-        self._adapted = whole_number("adapted", saved["adapted"], 1)
-
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
-        """Update ``state`` in place."""
-        if problem.n_rows < 2:
-            return
-        n_proposals = self.proposals or self._adapted
-        state.reserve(problem, n_proposals)
-        members = np.empty(problem.n_rows, dtype=np.int64)
-        state.n_clusters = _propose(
-            problem.hyper, rng, problem.rows, state.table, state.chain, state.n_clusters, members, n_proposals
-        )
-
-
-def split_merge_moves(setting: bool | int) -> list[SplitMerge]:
-    """The moves that an engine's setting ``split_merge`` asks for: True, False, or a number of proposals."""
-    if isinstance(setting, bool):
-        return [SplitMerge()] if setting else []
-    return [SplitMerge(setting)] if whole_number("split_merge", setting, 0) else []
+def propose_splits_and_merges(rng: np.random.Generator, state: Partition, n_proposals: int) -> None:
+    """Make so many split or merge proposals, one after the other."""
+    if state.n_rows < 2:
+        return
+    state.reserve(n_proposals)
+    members = np.empty(state.n_rows, dtype=np.int64)
+    state.n_clusters = _propose(
+        state.hyper,
+        rng,
+        state.rows,
+        state.seats.arrays,
+        state.clusters.arrays,
+        state.n_clusters,
+        members,
+        n_proposals,
+    )
 
 
 @kernel
-def _propose(family, rng, rows, table, chain, n_clusters, members, n_proposals):
+def _propose(family, rng, rows, seats, clusters, n_clusters, members, n_proposals):
     """``n_proposals`` proposals in a row; returns the number of clusters."""
-    labels, sizes = chain.labels, chain.sizes
+    labels, sizes = seats.labels, seats.sizes
     n_rows = rows.shape[0]
     for _ in range(n_proposals):
         i = int(rng.random() * n_rows)
@@ -87,16 +56,16 @@ def _propose(family, rng, rows, table, chain, n_clusters, members, n_proposals):
             n_members = collect(labels, members, own, own)
             _take_out(members, n_members, i)
             j = _take_random(rng, members, n_members - 1)
-            if table.log_v[n_clusters + 1] > -math.inf:
-                n_clusters += _split(family, rng, rows, table, chain, n_clusters, members[: n_members - 2], i, j)
+            if seats.log_v[n_clusters + 1] > -math.inf:
+                n_clusters += _split(family, rng, rows, seats, clusters, n_clusters, members[: n_members - 2], i, j)
         else:
-            partner = _choose_partner(family, rng, rows[i], chain, n_clusters, own)
+            partner = _choose_partner(family, rng, rows[i], seats, clusters, n_clusters, own)
             n_members = collect(labels, members, partner, partner)
             j = members[int(rng.random() * n_members)]
             n_members = collect(labels, members, own, partner)
             _take_out(members, n_members, i)
             _take_out(members, n_members - 1, j)
-            n_clusters -= _merge(family, rng, rows, table, chain, n_clusters, members[: n_members - 2], i, j)
+            n_clusters -= _merge(family, rng, rows, seats, clusters, n_clusters, members[: n_members - 2], i, j)
     return n_clusters
 
 
@@ -137,15 +106,15 @@ def _take_random(rng, members, n):
 
 
 @kernel
-def _partner_scores(family, row, chain, n_clusters, own):
+def _partner_scores(family, row, seats, clusters, n_clusters, own):
     """Fill the log weights with the predictives of the clusters other than ``own``; returns the largest."""
     largest = -math.inf
     for position in range(n_clusters):
-        k = chain.active[position]
+        k = seats.active[position]
         score = -math.inf
         if k != own:
-            score = verbs.log_predictive(family, chain.statistics, chain.cache, k, row, chain.work)
-        chain.log_weights[position] = score
+            score = verbs.log_predictive(family, clusters.statistics, clusters.cache, k, row, clusters.work)
+        seats.log_weights[position] = score
         largest = max(largest, score)
     return largest
 
@@ -159,14 +128,14 @@ def _total_weight(scores, n, largest):
 
 
 @kernel
-def _choose_partner(family, rng, row, chain, n_clusters, own):
-    scores = chain.log_weights
-    largest = _partner_scores(family, row, chain, n_clusters, own)
+def _choose_partner(family, rng, row, seats, clusters, n_clusters, own):
+    scores = seats.log_weights
+    largest = _partner_scores(family, row, seats, clusters, n_clusters, own)
     total = _total_weight(scores, n_clusters, largest)
     threshold = rng.random()
     last = -1
     for position in range(n_clusters):
-        k = chain.active[position]
+        k = seats.active[position]
         if k != own:
             last = k
             threshold -= UNIFORM_PARTNER / (n_clusters - 1)
@@ -177,48 +146,48 @@ def _choose_partner(family, rng, row, chain, n_clusters, own):
 
 
 @kernel
-def _log_merge_choice(family, row, chain, n_clusters, own, size, partner):
+def _log_merge_choice(family, row, seats, clusters, n_clusters, own, size, partner):
     """log P(the second anchor is a given member of ``partner``), the first one's cluster having ``size`` rows.
 
     The candidates are ``active[:n_clusters]`` less ``own``, among them ``partner`` before a merge; half of a
     proposed split is not in that list yet, and one candidate more.
     """
-    scores = chain.log_weights
-    largest = _partner_scores(family, row, chain, n_clusters, own)
-    score = verbs.log_predictive(family, chain.statistics, chain.cache, partner, row, chain.work)
+    scores = seats.log_weights
+    largest = _partner_scores(family, row, seats, clusters, n_clusters, own)
+    score = verbs.log_predictive(family, clusters.statistics, clusters.cache, partner, row, clusters.work)
     largest = max(largest, score)
     total = _total_weight(scores, n_clusters, largest)
     n_candidates = n_clusters - 1
     listed = False
     for position in range(n_clusters):
-        listed = listed or chain.active[position] == partner
+        listed = listed or seats.active[position] == partner
     if not listed:
         n_candidates += 1
         total += math.exp(score - largest)
     chance = UNIFORM_PARTNER / n_candidates + (1.0 - UNIFORM_PARTNER) * math.exp(score - largest) / total
-    return math.log1p(-_chance_same(2, size)) + math.log(chance) - math.log(chain.sizes[partner])
+    return math.log1p(-_chance_same(2, size)) + math.log(chance) - math.log(seats.sizes[partner])
 
 
 @kernel
-def seed_cluster(family, rows, chain, k, i):
+def seed_cluster(family, rows, seats, clusters, k, i):
     """Make slot ``k`` the cluster of row ``i`` alone."""
-    clear(family, chain.statistics, chain.cache, k, chain.work)
-    chain.sizes[k] = 0
-    join_cluster(family, rows[i], chain, k)
+    clear(family, clusters, k)
+    seats.sizes[k] = 0
+    join_cluster(family, rows[i], seats, clusters, k)
 
 
 @kernel
-def join_cluster(family, row, chain, k):
-    verbs.add(family, chain.statistics, chain.cache, k, row, chain.work)
-    chain.sizes[k] += 1
+def join_cluster(family, row, seats, clusters, k):
+    verbs.add(family, clusters.statistics, clusters.cache, k, row, clusters.work)
+    seats.sizes[k] += 1
 
 
 @kernel
-def log_odds(family, row, chain, a, b, offset):
+def log_odds(family, row, seats, clusters, a, b):
     """log of the Gibbs odds that ``row`` joins ``a`` rather than ``b``."""
-    statistics, cache, work = chain.statistics, chain.cache, chain.work
+    statistics, cache, work = clusters.statistics, clusters.cache, clusters.work
     return (
-        math.log((chain.sizes[a] + offset) / (chain.sizes[b] + offset))
+        math.log((seats.sizes[a] + seats.offset) / (seats.sizes[b] + seats.offset))
         + verbs.log_predictive(family, statistics, cache, a, row, work)
         - verbs.log_predictive(family, statistics, cache, b, row, work)
     )
@@ -233,59 +202,59 @@ def _log_logistic(x):
 
 
 @kernel
-def log_cluster(family, chain, k, size, offset):
+def log_cluster(family, clusters, k, size, offset):
     """What a cluster contributes to the log joint."""
-    return verbs.log_marginal(family, chain.statistics, chain.cache, k) + log_size_weight(size, offset)
+    return verbs.log_marginal(family, clusters.statistics, clusters.cache, k) + log_size_weight(size, offset)
 
 
 @kernel
-def log_split_ratio(family, table, chain, n_clusters, own, a, b):
+def log_split_ratio(family, seats, clusters, n_clusters, own, a, b):
     """log p(cluster ``own`` divided into ``a`` and ``b``) - log p(as it is)."""
-    sizes = chain.sizes
+    sizes, offset = seats.sizes, seats.offset
     return (
-        table.log_v[n_clusters + 1]
-        - table.log_v[n_clusters]
-        + log_cluster(family, chain, a, sizes[a], table.offset)
-        + log_cluster(family, chain, b, sizes[b], table.offset)
-        - log_cluster(family, chain, own, sizes[own], table.offset)
+        seats.log_v[n_clusters + 1]
+        - seats.log_v[n_clusters]
+        + log_cluster(family, clusters, a, sizes[a], offset)
+        + log_cluster(family, clusters, b, sizes[b], offset)
+        - log_cluster(family, clusters, own, sizes[own], offset)
     )
 
 
 @kernel
-def keep_split(chain, n_clusters, own, a, b, members, in_a):
+def keep_split(seats, n_clusters, own, a, b, members, in_a):
     """Put slots ``a`` and ``b``, the first two free ones, in place of ``own``, and label its members."""
     for m in range(members.size):
-        chain.labels[members[m]] = a if in_a[m] else b
-    chain.sizes[own] = 0
+        seats.labels[members[m]] = a if in_a[m] else b
+    seats.sizes[own] = 0
     for position in range(n_clusters):
-        if chain.active[position] == own:
-            chain.active[position] = a
-    chain.active[n_clusters] = b
-    chain.active[n_clusters + 1] = own
+        if seats.active[position] == own:
+            seats.active[position] = a
+    seats.active[n_clusters] = b
+    seats.active[n_clusters + 1] = own
 
 
 @kernel
-def _split(family, rng, rows, table, chain, n_clusters, members, i, j):
+def _split(family, rng, rows, seats, clusters, n_clusters, members, i, j):
     """Propose to divide the cluster of ``i`` and ``j``; returns 1 if accepted, else 0."""
-    labels, sizes, offset = chain.labels, chain.sizes, table.offset
+    labels, sizes = seats.labels, seats.sizes
     own = labels[i]
     size = sizes[own]
-    a, b = chain.active[n_clusters], chain.active[n_clusters + 1]
-    seed_cluster(family, rows, chain, a, i)
-    seed_cluster(family, rows, chain, b, j)
+    a, b = seats.active[n_clusters], seats.active[n_clusters + 1]
+    seed_cluster(family, rows, seats, clusters, a, i)
+    seed_cluster(family, rows, seats, clusters, b, j)
     shuffle(rng, members, members.size)
     in_a = np.empty(members.size, dtype=np.bool_)
     log_q = 0.0
     for m in range(members.size):
         row = rows[members[m]]
-        odds = log_odds(family, row, chain, a, b, offset)
+        odds = log_odds(family, row, seats, clusters, a, b)
         in_a[m] = math.log(rng.random()) < _log_logistic(odds)
         log_q += _log_logistic(odds if in_a[m] else -odds)
-        join_cluster(family, row, chain, a if in_a[m] else b)
+        join_cluster(family, row, seats, clusters, a if in_a[m] else b)
     log_ratio = (
-        log_split_ratio(family, table, chain, n_clusters, own, a, b)
+        log_split_ratio(family, seats, clusters, n_clusters, own, a, b)
         - log_q
-        + _log_merge_choice(family, rows[i], chain, n_clusters, own, sizes[a], b)
+        + _log_merge_choice(family, rows[i], seats, clusters, n_clusters, own, sizes[a], b)
         - math.log(_chance_same(n_clusters, size) / (size - 1))
     )
     if not math.log(rng.random()) < log_ratio:
@@ -294,52 +263,43 @@ def _split(family, rng, rows, table, chain, n_clusters, members, i, j):
         return 0
     labels[i] = a
     labels[j] = b
-    keep_split(chain, n_clusters, own, a, b, members, in_a)
+    keep_split(seats, n_clusters, own, a, b, members, in_a)
     return 1
 
 
 @kernel
-def _merge(family, rng, rows, table, chain, n_clusters, members, i, j):
+def _merge(family, rng, rows, seats, clusters, n_clusters, members, i, j):
     """Propose to join the clusters of ``i`` and ``j``; returns 1 if accepted, else 0."""
-    labels, sizes, active, statistics = chain.labels, chain.sizes, chain.active, chain.statistics
-    offset, log_v = table.offset, table.log_v
+    labels, sizes, active, statistics = seats.labels, seats.sizes, seats.active, clusters.statistics
+    offset, log_v = seats.offset, seats.log_v
     own, partner = labels[i], labels[j]
     size = sizes[own] + sizes[partner]
     joined = active[n_clusters]
     for s in range(statistics.shape[1]):
         statistics[joined, s] = statistics[own, s] + statistics[partner, s]
-    verbs.refresh(family, statistics, chain.cache, joined, chain.work)
+    verbs.refresh(family, statistics, clusters.cache, joined, clusters.work)
     log_ratio = (
         log_v[n_clusters - 1]
         - log_v[n_clusters]
-        + log_cluster(family, chain, joined, size, offset)
-        - log_cluster(family, chain, own, sizes[own], offset)
-        - log_cluster(family, chain, partner, sizes[partner], offset)
+        + log_cluster(family, clusters, joined, size, offset)
+        - log_cluster(family, clusters, own, sizes[own], offset)
+        - log_cluster(family, clusters, partner, sizes[partner], offset)
         + math.log(_chance_same(n_clusters - 1, size) / (size - 1))
-        - _log_merge_choice(family, rows[i], chain, n_clusters, own, sizes[own], partner)
+        - _log_merge_choice(family, rows[i], seats, clusters, n_clusters, own, sizes[own], partner)
     )
     log_threshold = math.log(rng.random())
     # q of the reverse split only lowers the ratio: most bad merges end here, at the cost of one evidence.
     if log_threshold < log_ratio:
+        halves = active[n_clusters + 1], joined
+        shuffle(rng, members, members.size)
         log_ratio = _with_reverse_split(
-            family,
-            rng,
-            rows,
-            chain,
-            members,
-            i,
-            j,
-            active[n_clusters + 1],
-            joined,
-            offset,
-            log_ratio,
-            log_threshold,
+            family, rows, seats, clusters, members, (i, j), halves, log_ratio, log_threshold
         )
     if not log_threshold < log_ratio:
         return 0
     for s in range(statistics.shape[1]):
         statistics[own, s] += statistics[partner, s]
-    verbs.refresh(family, statistics, chain.cache, own, chain.work)
+    verbs.refresh(family, statistics, clusters.cache, own, clusters.work)
     sizes[own] = size
     sizes[partner] = 0
     labels[j] = own
@@ -353,20 +313,20 @@ def _merge(family, rng, rows, table, chain, n_clusters, members, i, j):
 
 
 @kernel
-def _with_reverse_split(family, rng, rows, chain, members, i, j, a, b, offset, log_ratio, log_threshold):
+def _with_reverse_split(family, rows, seats, clusters, members, anchors, halves, log_ratio, log_threshold):
     """Add log q of the allocation that would split the pair again; gives up once below the threshold."""
-    own = chain.labels[i]
-    shuffle(rng, members, members.size)
-    seed_cluster(family, rows, chain, a, i)
-    seed_cluster(family, rows, chain, b, j)
+    own = seats.labels[anchors[0]]
+    a, b = halves
+    seed_cluster(family, rows, seats, clusters, a, anchors[0])
+    seed_cluster(family, rows, seats, clusters, b, anchors[1])
     for m in range(members.size):
         row = rows[members[m]]
-        in_a = chain.labels[members[m]] == own
-        odds = log_odds(family, row, chain, a, b, offset)
+        in_a = seats.labels[members[m]] == own
+        odds = log_odds(family, row, seats, clusters, a, b)
         log_ratio += _log_logistic(odds if in_a else -odds)
         if not log_threshold < log_ratio:
             break
-        join_cluster(family, row, chain, a if in_a else b)
-    chain.sizes[a] = 0
-    chain.sizes[b] = 0
+        join_cluster(family, row, seats, clusters, a if in_a else b)
+    seats.sizes[a] = 0
+    seats.sizes[b] = 0
     return log_ratio

@@ -21,9 +21,9 @@ from scipy.special import betaln
 
 from ..core.jit import kernel
 from ..core.special import digamma, log_sum_exp
-from ..models.mixture.state import FloatArray
-from ..priors import Prior
 from ..priors.concentration import Gamma
+from ..priors.verbs import Prior
+from .seats import FloatArray
 
 # Alternations between q(v) and q(concentration) in one update; each raises the bound, passes do the rest.
 ALTERNATIONS = 4

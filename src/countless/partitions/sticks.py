@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.jit import kernel
 from ..core.special import log_gamma_draw
-from ..models.mixture.state import FloatArray, IntArray
+from .seats import FloatArray, IntArray
 
 
 def switch_components(rng: np.random.Generator, counts: IntArray, shapes: tuple[FloatArray, FloatArray]) -> IntArray:

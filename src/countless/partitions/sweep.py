@@ -15,39 +15,30 @@ import numpy as np
 from ..core.jit import kernel
 from ..core.special import draw_from_logs
 from ..families import verbs
-from ..models.mixture.state import IntArray, Problem, State
+from .clusters import clear
+from .partition import Partition
+from .seats import IntArray, retire
 
 # Gains below this are rounding: a greedy sweep would let two equal states chase each other.
 MARGIN = 1e-9
 
 
-class GibbsSweep:
-    """One pass over all rows, in order."""
-
-    name = "sweep"
-
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
-        """Update ``state`` in place."""
-        sweep_rows(rng, state, problem, np.arange(problem.n_rows), greedy=False)
-
-
-def sweep_rows(rng: np.random.Generator, state: State, problem: Problem, order: IntArray, greedy: bool) -> int:
+def sweep_rows(rng: np.random.Generator, state: Partition, order: IntArray, greedy: bool) -> int:
     """Put the rows, in the given order, where their conditional sends them, or (greedy) where it is largest.
 
     Returns how many rows moved.
     """
-    if state.chain.active[: state.n_clusters].max() >= 8 + 1.25 * state.n_clusters:
-        state.compact()
+    state.compact_if_sparse()
     at, moved = 0, 0
     while at < len(order):
-        state.reserve(problem, 1)
+        state.reserve(1)
         at, state.n_clusters, count = _sweep(
-            problem.hyper,
+            state.hyper,
             rng,
-            problem.rows,
-            problem.log_new,
-            state.table,
-            state.chain,
+            state.rows,
+            state.log_new,
+            state.seats.arrays,
+            state.clusters.arrays,
             state.n_clusters,
             order,
             at,
@@ -58,14 +49,13 @@ def sweep_rows(rng: np.random.Generator, state: State, problem: Problem, order: 
 
 
 @kernel
-def _sweep(family, rng, rows, log_new, table, chain, n_clusters, order, first, greedy):
+def _sweep(family, rng, rows, log_new, seats, clusters, n_clusters, order, first, greedy):
     """Sweep ``order[first:]``; stops early, before a row, where a new cluster has no room.
 
     Returns the place that comes next, the number of clusters and how many rows moved.
     """
-    offset, log_v = table.offset, table.log_v
-    labels, sizes, active, log_weights = chain.labels, chain.sizes, chain.active, chain.log_weights
-    statistics, cache, work, board = chain.statistics, chain.cache, chain.work, chain.board
+    labels, sizes, active, log_weights, offset, log_v = seats
+    statistics, cache, work, board, _ = clusters
     log_sizes = np.full(sizes.size, -math.inf)
     n_slots = 0
     moved = 0
@@ -103,7 +93,7 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, order, first, g
             chosen = draw_from_logs(rng, log_weights, n_slots + 1)
         if chosen == own or (alone and chosen == n_slots):
             if verbs.has_missing(family, row):
-                redraw_missing(family, rng, statistics, cache, board, own, row, work)
+                redraw_missing(family, rng, clusters, own, row)
             continue
         moved += 1
         sizes[own] -= 1
@@ -120,7 +110,7 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, order, first, g
             k = active[n_clusters]
             n_clusters += 1
             n_slots = max(n_slots, k + 1)
-            clear(family, statistics, cache, k, work)
+            clear(family, clusters, k)
         sizes[k] += 1
         log_sizes[k] = math.log(sizes[k] + offset)
         if verbs.has_missing(family, row):
@@ -132,36 +122,12 @@ def _sweep(family, rng, rows, log_new, table, chain, n_clusters, order, first, g
 
 
 @kernel
-def redraw_missing(family, rng, statistics, cache, board, k, row, work):
-    """Draw the missing cells of a row anew in the cluster where it stays."""
+def redraw_missing(family, rng, clusters, k, row):
+    """Draw the missing cells of a row again, in the cluster where it stays."""
+    statistics, cache, work = clusters.statistics, clusters.cache, clusters.work
     verbs.remove(family, statistics, cache, k, row, work)
     if statistics[k, 0] < 0.5:
-        clear(family, statistics, cache, k, work)
+        clear(family, clusters, k)
     verbs.draw_missing(family, statistics, cache, k, row, rng, work)
     verbs.add(family, statistics, cache, k, row, work)
-    verbs.publish(family, statistics, cache, board, k)
-
-
-@kernel
-def retire(active, n_clusters, k):
-    """Free slot ``k``: the last slot in use takes its place in the list."""
-    for position in range(n_clusters):
-        if active[position] == k:
-            active[position] = active[n_clusters - 1]
-            active[n_clusters - 1] = k
-            return
-
-
-@kernel
-def clear(family, statistics, cache, k, work):
-    """Make slot ``k`` an empty cluster, free of what rounding left behind."""
-    for s in range(statistics.shape[1]):
-        statistics[k, s] = 0.0
-    verbs.refresh(family, statistics, cache, k, work)
-
-
-@kernel
-def refresh_clusters(family, chain, n_clusters):
-    """Bring the caches of all clusters up to date with their statistics."""
-    for position in range(n_clusters):
-        verbs.refresh(family, chain.statistics, chain.cache, chain.active[position], chain.work)
+    verbs.publish(family, statistics, cache, clusters.board, k)

@@ -13,7 +13,6 @@ from ..posterior import Posterior
 from ..posterior.data import Data
 from ..posterior.diagnostics import Diagnostics
 from ..posterior.partition.certainty import Certainty
-from ..posterior.quantities import label_free
 from ._style import listed
 
 FloatArray = NDArray[np.float64]
@@ -66,7 +65,7 @@ class Fit:
     @cached_property
     def quantities(self) -> dict[str, FloatArray]:
         """What can be said of each draw without naming clusters, (chain, draw) each."""
-        return label_free(self.posterior)
+        return self.posterior.quantities()
 
     @cached_property
     def diagnostics(self) -> Diagnostics:

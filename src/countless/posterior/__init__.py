@@ -1,10 +1,10 @@
-"""Posterior: draws of the partition, summaries of them, and predictions."""
+"""Posterior: draws of a fit, what they say whatever the model, and what draws of a partition say."""
 
 from __future__ import annotations
 
-from ..models.mixture.predictive import Predictor
 from .partition.ball import CredibleBall
 from .partition.certainty import Certainty
+from .partition.view import PartitionDraws
 from .posterior import Posterior
 
-__all__ = ["Certainty", "CredibleBall", "Posterior", "Predictor"]
+__all__ = ["Certainty", "CredibleBall", "PartitionDraws", "Posterior"]

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import fdtri
 
 from ..core.warnings import ConvergenceWarning
-from .partition.chain_distance import ChainDistance, chain_distance
-from .quantities import label_free
+from .partition.chain_distance import ChainDistance
 from .raftery import RafteryLewis, raftery_lewis
 
 if TYPE_CHECKING:
@@ -45,13 +44,6 @@ FEW = 100
 ROWS = 500
 ROWS_AT_FIT = 100
 
-WORDS = {
-    "n_clusters": "number of clusters",
-    "log_joint": "log joint",
-    "entropy": "entropy of sizes",
-    "largest_share": "share of the largest cluster",
-}
-
 
 class Quantity(NamedTuple):
     """One label-free quantity: its mean and deviation over all draws, and how well the chains know it.
@@ -68,11 +60,7 @@ class Quantity(NamedTuple):
     ess_tail: float
     run_length: RafteryLewis
     by_chain: FloatArray
-
-    @property
-    def words(self) -> str:
-        """The name as people read it."""
-        return WORDS.get(self.name, self.name.replace("_", " "))
+    words: str
 
     @property
     def is_constant(self) -> bool:
@@ -179,15 +167,17 @@ class Diagnostics:
 
 def diagnose(posterior: Posterior, rows: int = ROWS) -> Diagnostics:
     """Diagnose the chains of a posterior; ``Posterior.diagnostics`` is the way in."""
-    n_chains, n_draws = posterior.n_clusters.shape
+    n_chains, n_draws = posterior.shape
     nothing = _nothing_to_compare(posterior)
     if nothing is not None:
         return Diagnostics(nothing, None, [], n_chains, n_draws)
-    quantities = tuple(_quantity(name, values) for name, values in label_free(posterior).items())
+    quantities = tuple(
+        _quantity(name, values, posterior.words(name)) for name, values in posterior.quantities().items()
+    )
     if n_chains == 1:
         verdict = "One chain: agreement cannot be judged; run at least 2 (better 4)."
         return Diagnostics(verdict, None, [], n_chains, n_draws, quantities)
-    distance = chain_distance(posterior.labels, rows)
+    distance = _largest_distance(posterior, rows)
     found = Diagnostics("", None, [], n_chains, n_draws, quantities, distance)
     problems = _problems(found)
     verdict = _agreement(found) if not problems else _disagreement(found, distance)
@@ -214,12 +204,13 @@ def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
     >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
     >>> warn_if_unmixed(model.posterior_)
     """
-    n_chains, n_draws = posterior.n_clusters.shape
+    n_chains, n_draws = posterior.shape
     if n_chains == 1 or _nothing_to_compare(posterior) is not None:
         return
     limit = rhat_limit(n_chains, n_draws, ALARMING_RHAT)
-    apart = _too_far(chain_distance(posterior.labels, ROWS_AT_FIT), ALARMING_DISTANCE)
-    if apart or any(_rank_ratio(values) > LARGEST_RHAT for values in label_free(posterior).values()):
+    distance = _largest_distance(posterior, ROWS_AT_FIT)
+    apart = distance is not None and _too_far(distance, ALARMING_DISTANCE)
+    if apart or any(_rank_ratio(values) > LARGEST_RHAT for values in posterior.quantities().values()):
         found = diagnose(posterior)
         if apart or found.largest_rhat > limit:
             warnings.warn(found.verdict, ConvergenceWarning, stacklevel=stacklevel + 1)
@@ -244,15 +235,21 @@ def rhat_limit(n_chains: int, n_draws: int, limit: float = LARGEST_RHAT) -> floa
 
 def _nothing_to_compare(posterior: Posterior) -> str | None:
     """Why there are no chains to judge, if there are none."""
-    if posterior.components is not None:
-        return "A variational fit: its draws are independent, there are no chains to compare."
+    if not posterior.kind.has_chains:
+        return posterior.kind.unable
     if posterior.n_draws == 1:
-        return "A single partition: there are no chains to compare."
-    n_draws = posterior.n_clusters.shape[1]
+        return "A single draw: there are no chains to compare."
+    n_draws = posterior.shape[1]
     return f"{n_draws} draws in each chain are too few to judge; run at least 100." if n_draws < 4 else None
 
 
-def _quantity(name: str, values: FloatArray) -> Quantity:
+def _largest_distance(posterior: Posterior, items: int) -> ChainDistance | None:
+    """How differently chains group items, on the axis where they do so most; None where nothing is grouped."""
+    found = [posterior.partition(axis).distance(items) for axis in posterior.partition_axes]
+    return max(found, key=lambda each: each.largest - each.limit, default=None)
+
+
+def _quantity(name: str, values: FloatArray, words: str) -> Quantity:
     """R-hat and effective draws by ArviZ, where there is something to compute them from."""
     from arviz_stats.base import array_stats
 
@@ -267,7 +264,7 @@ def _quantity(name: str, values: FloatArray) -> Quantity:
     if len(values) == 1:
         rhat = np.nan
     mean, sd = (values[0, 0], 0.0) if constant else (values.mean(), values.std(ddof=1))
-    return Quantity(name, float(mean), float(sd), rhat, bulk, tail, raftery_lewis(values), values.mean(axis=1))
+    return Quantity(name, float(mean), float(sd), rhat, bulk, tail, raftery_lewis(values), values.mean(axis=1), words)
 
 
 def _rank_ratio(values: FloatArray) -> float:
@@ -333,21 +330,24 @@ def _agreement(found: Diagnostics) -> str:
     return f"{text}." if fewest >= ENOUGH else f"{text}; for finer probabilities draws={_longer(found)}."
 
 
-def _disagreement(found: Diagnostics, distance: ChainDistance) -> str:
+def _disagreement(found: Diagnostics, distance: ChainDistance | None) -> str:
     worst = max(found.quantities, key=lambda each: each.rhat)
     rhat = f"R-hat {worst.rhat:.2f}" if np.isfinite(worst.rhat) else "each holds another value"
     draws = _longer(found)
     settings = f"warmup={max(draws // 2, 100)}, draws={draws}" if worst.rhat > ALARMING_RHAT else f"draws={draws}"
-    apart = distance.largest >= SMALLEST_DISTANCE
-    if _too_far(distance) or (apart and worst.rhat > ALARMING_RHAT):
+    apart = distance is not None and distance.largest >= SMALLEST_DISTANCE
+    if distance is not None and (_too_far(distance) or (apart and worst.rhat > ALARMING_RHAT)):
         one, other = (chain + 1 for chain in distance.furthest)
-        clusters = next(each for each in found.quantities if each.name == "n_clusters").by_chain
-        counts = f"{clusters[one - 1]:.3g} and {clusters[other - 1]:.3g} clusters on average"
+        clusters = next((each.by_chain for each in found.quantities if each.name == "n_clusters"), None)
+        counts = (
+            "" if clusters is None else f"; {clusters[one - 1]:.3g} and {clusters[other - 1]:.3g} clusters on average"
+        )
         return (
             f"The {found.n_chains} chains disagree on how row groups join ({distance.largest:.0%} of the pairs "
-            f"that chain {one} or {other} joins are not joined by both; {counts}); run longer, for example {settings}."
+            f"that chain {one} or {other} joins are not joined by both{counts}); run longer, for example {settings}."
         )
-    start = "have not met yet on the" if apart else "agree on how rows are grouped, but not yet on the"
+    grouped = distance is not None and not apart
+    start = "agree on how rows are grouped, but not yet on the" if grouped else "do not agree yet on the"
     return f"The {found.n_chains} chains {start} {worst.words} ({rhat}); run longer, for example {settings}."
 
 

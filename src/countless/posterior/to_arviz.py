@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import __version__
-from .quantities import label_free
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -20,10 +18,10 @@ if TYPE_CHECKING:
 
 def to_arviz(posterior: Posterior, labels: bool = False, attrs: Mapping[str, Any] | None = None) -> Any:
     """Hand the draws to ArviZ; ``Posterior.to_arviz`` is the way in."""
-    groups = _groups(posterior, labels)
-    coords = {} if posterior.data is None else {"column": posterior.data.names}
-    dims = {"labels": ["row"], "rows": ["row", "column"]}
-    about = {**_about(posterior), **(attrs or {})}
+    extras = posterior.arviz_extras()
+    groups, dims = _groups(posterior, labels, extras)
+    coords = extras.get("coords", {})
+    about = {**_about(posterior), **extras.get("attrs", {}), **(attrs or {})}
     library = _library()
     with warnings.catch_warnings():
         # ArviZ suspects transposed arrays where chains are more than draws.
@@ -51,35 +49,33 @@ def _library() -> Any:
     raise ImportError("to_arviz: ArviZ is not installed; install it with: pip install arviz")
 
 
-def _groups(posterior: Posterior, labels: bool) -> dict[str, dict[str, Any]]:
-    shape = posterior.n_clusters.shape
-    quantities: dict[str, Any] = label_free(posterior)
-    quantities["n_clusters"] = posterior.n_clusters
-    quantities["concentration"] = np.broadcast_to(posterior.concentration, shape).copy()
-    if labels:
-        quantities["labels"] = posterior.labels
-    stats: dict[str, Any] = {"lp": posterior.log_joint}
-    if posterior.truncation is not None:
-        stats |= {"n_sticks": posterior.truncation.n_sticks, "truncation_bound": posterior.truncation.bound}
-    groups = {"posterior": quantities, "sample_stats": stats}
-    if posterior.data is not None:
-        groups["observed_data"] = {"rows": posterior.data.rows}
-    return groups
+def _groups(
+    posterior: Posterior, labels: bool, extras: Mapping[str, Any]
+) -> tuple[dict[str, dict[str, Any]], dict[str, list[str]]]:
+    """Groups of arrays, and the axes of those that have any."""
+    shown: dict[str, Any] = dict(posterior.quantities())
+    dims: dict[str, list[str]] = {}
+    for name, array in posterior.draws.arrays.items():
+        field = posterior.draws.field(name)
+        if field is None or field.once or field.per is not None:
+            continue
+        if field.is_scalar and "/" not in name and not field.optional:
+            shown[name] = np.ascontiguousarray(array)
+        elif labels and field.axes:
+            shown[name] = array
+            dims[name] = list(field.axes)
+    groups = {"posterior": shown, "sample_stats": {"lp": posterior.log_joint, **extras.get("sample_stats", {})}}
+    observed = extras.get("observed_data", {})
+    if observed:
+        groups["observed_data"] = {name: array for name, (array, _) in observed.items()}
+        dims |= {name: list(axes) for name, (_, axes) in observed.items()}
+    return groups, dims
 
 
 def _about(posterior: Posterior) -> dict[str, Any]:
     """Attributes that a netCDF file can hold: text and numbers."""
-    about: dict[str, Any] = {
+    return {
         "inference_library": "countless",
         "inference_library_version": __version__,
         "interrupted": int(posterior.interrupted),
     }
-    if posterior.data is not None:
-        levels = {each.name: list(each.levels) for each in posterior.data.columns if each.levels is not None}
-        about |= {
-            "family": type(posterior.data.family).__name__,
-            "prior": type(posterior.data.prior).__name__,
-            "columns": json.dumps({each.name: each.family for each in posterior.data.columns}),
-            "levels": json.dumps(levels),
-        }
-    return about

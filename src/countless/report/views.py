@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..posterior.quantities import label_free
 from .findings import Findings
 from .rows import plain, spread
 
@@ -70,7 +69,7 @@ def traces(found: Findings) -> list[dict[str, Any]]:
         steps = steps[np.isfinite(steps)]
         name = "bound on the log evidence" if posterior.components is not None else "log joint density"
         return [_trace(name, steps[None], "step")] if len(steps) > 1 else []
-    quantities = label_free(posterior)
+    quantities = posterior.quantities()
     quantities.pop("entropy")
     return [_trace(WORDS.get(name, f"learned {name}"), values, "draw") for name, values in quantities.items()]
 

@@ -4,7 +4,7 @@
     data.npz                   the rows as they were clustered
     chain-0/draws-000001.npz   draws of chain 0 since its last checkpoint, one file each
     chain-0/state.npz          where chain 0 stands, replaced at each checkpoint; says how many draws came before
-    result.npz                 at the end: the consensus, and the draws of engines without chains
+    result.npz                 at the end: what the estimator made of the draws, and the draws of engines without chains
 
 A chain writes its new draws first and its state after them: a kill in between leaves draws that no state counts, which
 are written again.
@@ -14,33 +14,32 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import uuid
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..chains.checkpoint import Snapshot
-from ..chains.trace import LOG_FACTOR, PER_CLUSTER, Segment, Trace, join_traces
+from ..chains.contract import Problem
+from ..chains.draws import Draws
+from ..chains.fields import check_arrays
+from ..chains.trace import Segment, Trace, join_traces
+from ..core.errors import WrongRun
 from ..core.files import check_folder, clear_stages
-from ..inference import Draws, Problem
 from .description import Description, versions
 from .format import Unreadable, damaged, read_arrays, read_json, write_arrays, write_json
-from .model_file import check_labels, compact, draws_from, flat_draws
+from .model_file import about_draws, checked_result, draws_from, flat_draws, part
 
 RUN, DATA, RESULT, STATE = "run.json", "data.npz", "result.npz", "state.npz"
-REQUIRED = ("labels", "n_clusters", "log_joint", "concentration")
-KNOWN = re.compile(rf"labels|n_clusters|log_joint|concentration|n_sticks|parameters|weights|fills|{LOG_FACTOR}.+")
 
 
 class RunFolder:
-    """A run on disk; it records chains while they run (``countless.inference.checkpoint.Recorder``).
+    """A run on disk; it records chains while they run (``countless.chains.checkpoint.Recorder``).
 
-    Made by ``begin``, which starts a run or takes one up, or ``open``, for one that is there.
+    Made by ``begin``, which starts a run or continues one, or ``open``, for one that is there.
     """
 
     def __init__(self, path: Path, identity: str, description: Description, interval: float) -> None:
@@ -50,6 +49,13 @@ class RunFolder:
         self._identity = identity
         # Files and draws of each chain that its state counts.
         self._counts: dict[int, tuple[int, int]] = {}
+        self._problem: Problem | None = None
+
+    def problem(self) -> Problem:
+        """The problem that the chains of the run solve."""
+        if self._problem is None:
+            self._problem = self.description.data.problem()
+        return self._problem
 
     # --- beginnings -------------------------------------------------------------------------------------------
 
@@ -65,7 +71,7 @@ class RunFolder:
                     run._go_on_as(description)
                     return run
                 run = cls(folder, uuid.uuid4().hex, description, interval)
-                write_arrays(folder / DATA, "data", {"run": run._identity}, description.arrays())
+                write_arrays(folder / DATA, "data", {"run": run._identity}, description.data.arrays())
                 run._describe()
                 return run
         except OSError as error:
@@ -78,7 +84,7 @@ class RunFolder:
         if not folder.is_dir():
             raise ValueError(f"{folder}: there is no such folder")
         if not (folder / RUN).is_file():
-            raise ValueError(f"{folder} is no run of countless: it holds no {RUN}")
+            raise ValueError(f"{folder} is not a run of countless: it holds no {RUN}")
         about = read_json(folder / RUN, "run")
         data, arrays = read_arrays(folder / DATA, "data")
         try:
@@ -106,9 +112,7 @@ class RunFolder:
     def _go_on_as(self, description: Description) -> None:
         differs = description.same_as(self.description)
         if differs is not None:
-            raise ValueError(
-                f"checkpoint: {self.path} holds a run with another {differs}; choose another folder, or remove this one"
-            )
+            raise WrongRun(self.path, differs)
         self.extend(description.n_draws)
 
     def extend(self, n_draws: int) -> None:
@@ -140,7 +144,7 @@ class RunFolder:
             if self._written_with is not None and self._written_with != mine:
                 what = [name for name, version in mine.items() if self._written_with.get(name) != version]
                 warnings.warn(
-                    f"{self.path} was begun with another version of {', '.join(what)}: draws to come may differ from "
+                    f"{self.path} was begun with a different version of {', '.join(what)}: new draws may differ from "
                     "those of a run that was never stopped",
                     stacklevel=4,
                 )
@@ -158,14 +162,14 @@ class RunFolder:
             self._check_place(about, number)
             n_files, n_draws, numbers = about["files"], about["draws"], about["numbers"]
             if type(n_files) is not int or type(n_draws) is not int or not isinstance(numbers, dict):
-                raise ValueError("its counts are no numbers")
+                raise ValueError("its counts are not numbers")
             if not 0 <= n_files <= n_draws:
                 raise ValueError("it counts fewer draws than files")
         except Exception as error:
             raise damaged(folder / STATE, error) from None
         segments = [self._segment(number, at + 1) for at in range(n_files)]
-        if sum(len(segment["n_clusters"]) for segment in segments) != n_draws:
-            raise Unreadable(f"{folder} is damaged: its files hold another number of draws than its state says")
+        if sum(len(segment["log_joint"]) for segment in segments) != n_draws:
+            raise Unreadable(f"{folder} is damaged: its files do not hold as many draws as its state says")
         self._counts[number] = (n_files, n_draws)
         return Snapshot(numbers, arrays), segments
 
@@ -193,7 +197,10 @@ class RunFolder:
             self._check_place(about, number)
             if about["number"] != at:
                 raise ValueError("it is another piece of the run")
-            _check_segment(arrays, len(self.description.data.rows))
+            problem = self.problem()
+            if arrays["log_joint"].ndim != 1 or not len(arrays["log_joint"]):
+                raise ValueError("it holds no draws")
+            check_arrays(arrays, problem.fields, problem.axes, arrays["log_joint"].shape)
         except Exception as error:
             raise damaged(path, error) from None
         return arrays
@@ -204,19 +211,19 @@ class RunFolder:
 
     # --- results -----------------------------------------------------------------------------------------------
 
-    def finish(self, draws: Draws, labels: NDArray[np.int64]) -> None:
+    def finish(self, draws: Draws, result: dict[str, NDArray[Any]]) -> None:
         """Write what the fit has come to; the draws too, where no chains have written them."""
-        arrays = {"result/labels": compact(labels)}
+        arrays = {f"result/{name}": array for name, array in result.items()}
         if not self._counts:
             arrays.update(flat_draws(draws))
-        about = {"run": self._identity, "interrupted": bool(draws.interrupted)}
+        about = {"run": self._identity, **about_draws(draws)}
         try:
             write_arrays(self.path / RESULT, "result", about, arrays)
         except OSError as error:
             raise ValueError(f"checkpoint: cannot write into {self.path}: {error.strerror or error}") from None
 
-    def result(self) -> tuple[Draws, NDArray[np.int64]] | None:
-        """Draws and consensus of a finished run; None where it is not."""
+    def result(self) -> tuple[Draws, dict[str, NDArray[Any]]] | None:
+        """Draws and what the estimator made of them, of a finished run; None where it is not finished."""
         path = self.path / RESULT
         if not path.exists():
             return None
@@ -224,55 +231,37 @@ class RunFolder:
         try:
             if about["run"] != self._identity:
                 raise ValueError("it belongs to another run")
-            labels = arrays["result/labels"].astype(np.int64)
-            check_labels(labels[None], np.array([labels.max() + 1]), len(self.description.data.rows))
-            if "draws/labels" in arrays:
-                return draws_from(arrays, self.description, bool(about["interrupted"])), labels
+            result = checked_result(self.description, self.problem(), part(arrays, "result"))
+            found = part(arrays, "draws")
+            if found:
+                return draws_from(found, self.problem(), about), result
         except Exception as error:
             raise damaged(path, error) from None
         draws = self.draws()
         if draws.interrupted:
-            raise Unreadable(f"{self.path} is damaged: it is said to be finished, and draws of some chain are missing")
-        return draws, labels
+            raise Unreadable(f"{self.path} is damaged: it claims to be finished, and draws of some chain are missing")
+        return draws, result
 
     def draws(self) -> Draws:
         """The draws that are there, of all chains that have any, all as long as the shortest."""
-        about, engine = self.description, self.description.engine
+        about, engine, problem = self.description, self.description.engine, self.problem()
+        n_chains = getattr(engine, "chains", 0)
         traces = []
-        for number in range(getattr(engine, "chains", 0)):
+        for number in range(n_chains):
             found = self.load(number)
             if found is not None and found[1]:
-                traces.append(Trace(True, found[1]))
+                traces.append(Trace(problem.fields, found[1]))
         if not traces:
             raise ValueError(f"{self.path} holds no draws yet; continue it with countless.io.resume")
         try:
-            problem = Problem.of(about.data.rows, about.data.family, about.data.prior, about.sample_weight)
-            draws = join_traces(traces, problem)
+            draws = join_traces(traces, problem.fields, problem.axes)
         except Exception as error:
             raise damaged(self.path, error) from None
-        complete = draws.labels.shape[:2] == (getattr(engine, "chains", 0), about.n_draws)
-        return draws._replace(interrupted=not complete)
+        return draws.replaced(interrupted=draws.shape != (n_chains, about.n_draws))
 
 
 def _draws_file(folder: Path, number: int) -> Path:
     return folder / f"draws-{number:06d}.npz"
-
-
-def _check_segment(arrays: Segment, n_rows: int) -> None:
-    if not all(KNOWN.fullmatch(name) for name in arrays) or not all(name in arrays for name in REQUIRED):
-        raise ValueError("its arrays are not those of draws")
-    counts = arrays["n_clusters"]
-    if counts.ndim != 1 or counts.dtype != np.int64 or len(counts) == 0:
-        raise ValueError("its numbers of clusters are no numbers")
-    check_labels(arrays["labels"], counts, n_rows)
-    for name, array in arrays.items():
-        length = int(counts.sum()) if name in PER_CLUSTER else len(counts)
-        if (
-            array.ndim == 0
-            or len(array) != length
-            or (name != "labels" and name[:2] != "n_" and array.dtype.kind != "f")
-        ):
-            raise ValueError(f"{name} does not have the size or type that its draws need")
 
 
 @contextlib.contextmanager

@@ -22,9 +22,10 @@ from urllib.parse import quote, unquote
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import NotRegistered
 from ..core.files import write_through
 
-FORMAT, VERSION = "countless-run", 1
+FORMAT, VERSION = "countless-run", 2
 ABOUT = "about.json"
 # Deflate cannot shrink more than this: an archive that says so lies.
 LARGEST_RATIO = 1100
@@ -54,7 +55,7 @@ def read_json(path: Path, part: str) -> dict[str, Any]:
     """What ``write_json`` wrote."""
     with _complaints(path):
         if path.stat().st_size > LONGEST_JSON:
-            raise Unreadable(f"{path} is no run of countless")
+            raise Unreadable(f"{path} is not a run of countless")
         about = _parse(path, path.read_bytes())
         _check_kind(path, part, about)
         _check_seal(path, about, {})
@@ -81,7 +82,7 @@ def read_arrays(path: Path, part: str) -> tuple[dict[str, Any], dict[str, NDArra
     """What ``write_arrays`` wrote."""
     with _complaints(path):
         if not zipfile.is_zipfile(path):
-            raise Unreadable(f"{path} is no run of countless, or only a piece of one")
+            raise Unreadable(f"{path} is not a run of countless, or only a piece of one")
         with zipfile.ZipFile(path) as archive:
             members = _check_members(path, archive)
             about = _parse(path, archive.read(members.pop(ABOUT)))
@@ -109,8 +110,12 @@ def _complaints(path: Path) -> Iterator[None]:
 
 
 def damaged(path: Path, error: Exception) -> Unreadable:
-    """The sentence for content that was read whole and makes no sense."""
-    return error if isinstance(error, Unreadable) else Unreadable(f"{path} is damaged: {_one_line(error)}")
+    """The sentence for content that was read whole and makes no sense, or not here."""
+    if isinstance(error, Unreadable):
+        return error
+    if isinstance(error, NotRegistered):
+        return Unreadable(f"{path}: {error}")
+    return Unreadable(f"{path} is damaged: {_one_line(error)}")
 
 
 def _one_line(error: Exception) -> str:
@@ -137,35 +142,40 @@ def _digest(about: Mapping[str, Any], arrays: Arrays) -> str:
     return digest.hexdigest()
 
 
-def array_digest(*arrays: NDArray[Any] | None) -> str:
-    """SHA-256 of some arrays, e.g. to tell whether two tables are the same."""
-    return _digest({}, {str(at): array for at, array in enumerate(arrays) if array is not None})
+def array_digest(arrays: Arrays) -> str:
+    """SHA-256 of named arrays, e.g. to tell whether two tables are the same."""
+    return _digest({}, arrays)
 
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no number")
+        raise ValueError(f"{constant} is not a number")
 
     try:
         about = json.loads(text.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError):
-        raise Unreadable(f"{path} is no run of countless, or a damaged one: it is not JSON") from None
+        raise Unreadable(f"{path} is not a run of countless, or a damaged one: it is not JSON") from None
     if not isinstance(about, dict):
-        raise Unreadable(f"{path} is no run of countless")
+        raise Unreadable(f"{path} is not a run of countless")
     return about
 
 
 def _check_kind(path: Path, part: str, about: Mapping[str, Any]) -> None:
     if about.get("format") != FORMAT:
-        raise Unreadable(f"{path} is no run of countless")
+        raise Unreadable(f"{path} is not a run of countless")
     version = about.get("version")
     if type(version) is int and version > VERSION:
         raise Unreadable(
             f"{path} was written by a newer countless (format {version}, this one reads up to {VERSION}); "
             "update countless to read it"
         )
+    if type(version) is int and 0 < version < VERSION:
+        raise Unreadable(
+            f"{path} was written by an earlier countless (format {version}, this one reads format {VERSION}); "
+            "fit the model again"
+        )
     if type(version) is not int or version != VERSION:
-        raise Unreadable(f"{path} is damaged: {version!r} is no version of the format")
+        raise Unreadable(f"{path} is damaged: {version!r} is not a version of the format")
     if about.get("part") != part:
         raise Unreadable(f"{path} should be the part {part!r} of a run and says {about.get('part')!r}")
 
@@ -182,14 +192,14 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.Zi
     for info in listed:
         name = info.filename
         if not (name == ABOUT or name.endswith(".npy")) or not MEMBER.fullmatch(name) or info.flag_bits & 0x1:
-            raise Unreadable(f"{path} is damaged, or no run of countless: it holds {name!r}")
+            raise Unreadable(f"{path} is damaged, or not a run of countless: it holds {name!r}")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise Unreadable(f"{path} is damaged: {name!r} is packed in a way that runs are not")
         if info.file_size > LARGEST_RATIO * info.compress_size + 1000:
-            raise Unreadable(f"{path} is damaged: {name!r} cannot be as large as it says")
+            raise Unreadable(f"{path} is damaged: {name!r} cannot be as large as it claims")
         members[unquote(name.removesuffix(".npy"))] = info
     if ABOUT not in members:
-        raise Unreadable(f"{path} is no run of countless")
+        raise Unreadable(f"{path} is not a run of countless")
     total = sum(info.file_size for info in listed)
     if len(members) != len(listed) or len(listed) > MOST_MEMBERS or members[ABOUT].file_size > LONGEST_JSON:
         raise Unreadable(f"{path} is damaged: its list of contents makes no sense")
@@ -208,7 +218,7 @@ def _memory() -> float:
 
 def _read_array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
     """One array; its header must be the one that NumPy writes for plain numbers."""
-    wrong = Unreadable(f"{path} is damaged: {info.filename!r} is no array of numbers of the size that it says")
+    wrong = Unreadable(f"{path} is damaged: {info.filename!r} is not an array of numbers of the size that it says")
     with archive.open(info) as member:
         start = member.read(10)
         length = int.from_bytes(start[8:10], "little")

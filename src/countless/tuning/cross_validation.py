@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..chains.draws import Draws
+from ..chains.engine import Inference
+from ..chains.watch import Watch
 from ..core.validate import whole_number
-from ..inference import Draws, Inference, Problem
-from ..models.mixture.moves.hyperparameters import SPREAD, learned_names, positive
-from ..models.mixture.state import FloatArray
-from ..posterior import Posterior, Predictor
-from .base import Tuning, register, with_factors
+from .base import Tunable, Tuning, register
+from .evidence import SPREAD, learned_names, positive
 
 # Draws that a predictive density is averaged over.
 MOST_DRAWS = 20
@@ -66,20 +66,20 @@ class CrossValidation(Tuning):
         if not hasattr(self.cv, "split"):
             whole_number("cv", self.cv, 2)
 
-    def run(self, problem: Problem, engine: Inference, rng: np.random.Generator, progress: bool | None = None) -> Draws:
+    def run(self, problem: Tunable, engine: Inference, rng: np.random.Generator, watch: Watch) -> Draws:
         """Score all candidates on the same folds, then run the engine with the best."""
         listed = list(self._listed(problem, rng))
         folds = self._folds(problem.n_rows, rng)
         scores = np.full(len(listed), -np.inf)
         for at, factors in enumerate(listed):
-            total, interrupted = _score(problem.tuned(factors), engine.pilot(), folds, rng, progress)
+            total, interrupted = _score(problem.tuned(factors), engine.pilot(), folds, rng, watch.unrecorded())
             if interrupted:
                 raise KeyboardInterrupt("stopped before all candidates were compared")
             scores[at] = total
         best = listed[int(np.argmax(scores))]
-        return with_factors(engine.run(problem.tuned(best), rng, progress), best)
+        return engine.run(problem.tuned(best), rng, watch)
 
-    def _listed(self, problem: Problem, rng: np.random.Generator) -> Iterator[dict[str, float]]:
+    def _listed(self, problem: Tunable, rng: np.random.Generator) -> Iterator[dict[str, float]]:
         """Candidates as log factors, all with the same names."""
         if not isinstance(self.candidates, (Mapping, Sequence)):
             from scipy.stats import norm, qmc
@@ -110,21 +110,14 @@ class CrossValidation(Tuning):
 
 
 def _score(
-    problem: Problem, engine: Inference, folds: list[tuple[Any, Any]], rng: np.random.Generator, progress: bool | None
+    problem: Any, engine: Inference, folds: list[tuple[Any, Any]], rng: np.random.Generator, watch: Watch
 ) -> tuple[float, bool]:
     """Mean log predictive density of the rows left out, in local units, and whether it was interrupted."""
     densities = []
     for train, left_out in folds:
         part = problem.some(train)
-        draws = engine.run(part, rng, progress)
+        draws = engine.run(part, rng, watch)
         if draws.interrupted:
             return -math.inf, True
-        predictor = Predictor(_local(part), part.family, part.prior)
-        posterior = Posterior.of(draws._replace(log_factors=None))
-        densities.append(predictor.log_density(_local(problem.some(left_out)), posterior, MOST_DRAWS))
+        densities.append(part.held_out(draws, left_out, problem, MOST_DRAWS))
     return float(np.mean(np.concatenate(densities))), False
-
-
-def _local(problem: Problem) -> FloatArray:
-    """Rows in the units of the arithmetic, their columns in the order of the user."""
-    return problem.family.restore(problem.local(problem.X))

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..chains.draws import Draws
+from ..chains.engine import Inference
+from ..chains.watch import Watch
 from ..core.validate import whole_number
-from ..inference import Draws, Inference, Problem
-from ..models.mixture.moves.hyperparameters import Evidence, learned_names, log_normal_density, maximise, positive
-from .base import Tuning, best_labels, register, with_factors
+from .base import Tunable, Tuning, register
+from .evidence import learned_names, log_normal_density, maximise, positive
 
 # Partitions that an evidence is averaged over.
 MOST_PARTITIONS = 40
@@ -60,71 +63,77 @@ class EmpiricalBayes(Tuning):
         positive("spread", self.spread)
         whole_number("rounds", self.rounds, 1)
 
-    def run(self, problem: Problem, engine: Inference, rng: np.random.Generator, progress: bool | None = None) -> Draws:
+    def run(self, problem: Tunable, engine: Inference, rng: np.random.Generator, watch: Watch) -> Draws:
         """Learn, then run the engine with what was found."""
         names = learned_names(problem.untuned, self.names)
-        first = engine.pilot().run(problem, rng, progress)
-        learn = self._climb if first.objective.size else self._average
-        return learn(problem, engine, names, first, rng, progress)
+        # The values at the start are learned as well: their draws say so.
+        begin = self._tuned(problem, dict.fromkeys(names, 0.0))
+        first = engine.pilot().run(begin, rng, watch.unrecorded())
+        learn = self._average if first.kind.has_chains else self._climb
+        return learn(problem, engine, names, first, rng, watch)
 
-    def _tuned(self, problem: Problem, log_factors: dict[str, float]) -> Problem:
+    def _tuned(self, problem: Tunable, log_factors: dict[str, float]) -> Any:
         return problem.tuned(log_factors, log_normal_density(log_factors, self.spread))
 
     def _climb(
         self,
-        problem: Problem,
+        problem: Tunable,
         engine: Inference,
         names: tuple[str, ...],
         draws: Draws,
         rng: np.random.Generator,
-        progress: bool | None,
+        watch: Watch,
     ) -> Draws:
         """For optimisers: every step is kept only if it raises the objective."""
-        factors = dict.fromkeys(names, 0.0)
-        # The density at the start belongs to the objective as well.
-        objective = draws.objective + log_normal_density(factors, self.spread)
+        factors, objective = dict.fromkeys(names, 0.0), draws["objective"]
         for _ in range(self.rounds):
             if draws.interrupted:
                 break
-            labels = best_labels(draws)
-            found = maximise(Evidence(problem, labels[None]), names, factors, self.spread)
-            trial = engine.pilot(labels).run(self._tuned(problem, found), rng, progress)
-            gain = trial.objective[-1] - objective[-1]
+            found = maximise(problem.evidence(draws, np.array([_best(draws)])), names, factors, self.spread)
+            pilot = engine.pilot(draws.best("labels").astype(np.int64))
+            trial = pilot.run(self._tuned(problem, found), rng, watch.unrecorded())
+            gain = trial["objective"][-1] - objective[-1]
             if gain > 0.0:
                 draws, factors = trial, found
-                rising = trial.objective >= objective[-1]
-                objective = np.append(objective, np.maximum.accumulate(trial.objective[rising]))
+                rising = trial["objective"] >= objective[-1]
+                objective = np.append(objective, np.maximum.accumulate(trial["objective"][rising]))
             if not gain > LEAST_GAIN:
                 break
         if not draws.interrupted:
-            full = engine.run(self._tuned(problem, factors), rng, progress)
-            if full.objective[-1] > objective[-1]:
-                draws, objective = full, np.append(objective, full.objective[-1])
-            draws = draws._replace(interrupted=full.interrupted)
-        return with_factors(draws._replace(objective=objective), factors)
+            full = engine.run(self._tuned(problem, factors), rng, watch)
+            if full["objective"][-1] > objective[-1]:
+                draws, objective = full, np.append(objective, full["objective"][-1])
+            draws = draws.replaced(interrupted=full.interrupted)
+        return draws.replaced(objective=objective)
 
     def _average(
         self,
-        problem: Problem,
+        problem: Tunable,
         engine: Inference,
         names: tuple[str, ...],
         draws: Draws,
         rng: np.random.Generator,
-        progress: bool | None,
+        watch: Watch,
     ) -> Draws:
         """For samplers: whole steps in the first half of the rounds, then steps of 1/2, 1/3, 1/4 ..."""
         factors = dict.fromkeys(names, 0.0)
         whole = (self.rounds + 1) // 2
         for number in range(self.rounds):
             if draws.interrupted:
-                return with_factors(draws, factors)
-            flat = draws.labels.reshape(-1, problem.n_rows)
-            spaced = np.linspace(0, len(flat) - 1, min(len(flat), MOST_PARTITIONS)).astype(np.int64)
-            found = maximise(Evidence(problem, flat[spaced]), names, factors, self.spread)
+                return draws
+            n_draws = draws["log_joint"].size
+            spaced = np.linspace(0, n_draws - 1, min(n_draws, MOST_PARTITIONS)).astype(np.int64)
+            found = maximise(problem.evidence(draws, spaced), names, factors, self.spread)
             step = 1.0 / max(1, number - whole + 2)
             change = {name: step * (found[name] - factors[name]) for name in names}
             factors = {name: factors[name] + change[name] for name in names}
             if max(map(abs, change.values())) < LEAST_CHANGE:
                 break
-            draws = engine.pilot(best_labels(draws)).run(self._tuned(problem, factors), rng, progress)
-        return with_factors(engine.run(self._tuned(problem, factors), rng, progress), factors)
+            pilot = engine.pilot(draws.best("labels").astype(np.int64))
+            draws = pilot.run(self._tuned(problem, factors), rng, watch.unrecorded())
+        return engine.run(self._tuned(problem, factors), rng, watch)
+
+
+def _best(draws: Draws) -> int:
+    """Number of the draw with the largest log joint, over all chains."""
+    return int(np.argmax(draws["log_joint"]))

@@ -12,16 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..inference import ENGINES, Draws, Inference, Problem
-from ..models.mixture.moves.hyperparameters import (
-    LIMIT,
-    Evidence,
-    learned_names,
-    log_normal_density,
-    maximise,
-    positive,
-)
-from .base import Tuning, best_labels, register, with_factors
+from ..chains.draws import Draws
+from ..chains.engine import ENGINES, Inference
+from ..chains.watch import Watch
+from .base import Tunable, Tuning, register
+from .evidence import LIMIT, learned_names, log_normal_density, maximise, positive
 
 LEAST_GAIN = 1e-3
 
@@ -67,14 +62,20 @@ class Greedy(Tuning):
                 f"smallest and factor must be above 1 and in this order, got {self.smallest!r} and {self.factor!r}"
             )
 
-    def run(self, problem: Problem, engine: Inference, rng: np.random.Generator, progress: bool | None = None) -> Draws:
+    def run(self, problem: Tunable, engine: Inference, rng: np.random.Generator, watch: Watch) -> Draws:
         """Search, then run the engine with what was found."""
+        if problem.draws_missing:
+            raise ValueError(
+                "tune: 'greedy' searches by MAP, which cannot draw the missing cells of correlated columns; choose "
+                "'sample' or 'empirical-bayes'"
+            )
         names = learned_names(problem.untuned, self.names)
         searcher: Any = engine if isinstance(engine, ENGINES["map"]) else ENGINES["map"]()
-        search = _Search(problem, searcher, self.spread, rng, progress)
+        search = _Search(problem, searcher, self.spread, rng, watch.unrecorded())
         search.try_at(dict.fromkeys(names, 0.0), None)
-        labels = best_labels(search.draws)
-        search.try_at(maximise(Evidence(problem, labels[None]), names, search.factors, self.spread), labels)
+        labels = search.labels()
+        evidence = problem.evidence(search.draws, np.array([0]))
+        search.try_at(maximise(evidence, names, search.factors, self.spread), labels)
         step = math.log(self.factor)
         while step >= math.log(self.smallest) - 1e-12 and not search.draws.interrupted:
             gained = [search.move(name, step) or search.move(name, -step) for name in names]
@@ -82,16 +83,16 @@ class Greedy(Tuning):
                 step /= 2.0
         draws = search.draws
         if not draws.interrupted:
-            full = engine.run(search.tuned(search.factors), rng, progress)
+            full = engine.run(search.tuned(search.factors), rng, watch)
             optimiser = type(engine) is type(searcher)
-            if optimiser and full.objective[-1] <= search.objective[-1]:
-                draws = draws._replace(interrupted=full.interrupted)
+            if optimiser and full["objective"][-1] <= search.objective[-1]:
+                draws = draws.replaced(interrupted=full.interrupted)
             else:
-                search.objective.append(float(np.max(full.log_joint)))
+                search.objective.append(float(np.max(full["log_joint"])))
                 draws = full
             if optimiser:
-                draws = draws._replace(objective=np.array(search.objective))
-        return with_factors(draws, search.factors)
+                draws = draws.replaced(objective=np.array(search.objective))
+        return draws
 
 
 class _Search:
@@ -101,24 +102,28 @@ class _Search:
     factors: dict[str, float]
 
     def __init__(
-        self, problem: Problem, engine: Inference, spread: float, rng: np.random.Generator, progress: bool | None
+        self, problem: Tunable, engine: Inference, spread: float, rng: np.random.Generator, watch: Watch
     ) -> None:
         self._problem, self._engine, self._spread = problem, engine, spread
-        self._rng, self._progress = rng, progress
+        self._rng, self._watch = rng, watch
         self.objective: list[float] = []
 
-    def tuned(self, factors: dict[str, float]) -> Problem:
+    def tuned(self, factors: dict[str, float]) -> Any:
         return self._problem.tuned(factors, log_normal_density(factors, self._spread))
+
+    def labels(self) -> Any:
+        """Labels of the best partition."""
+        return self.draws.best("labels").astype(np.int64)
 
     def try_at(self, factors: dict[str, float], labels: Any) -> bool:
         """Search from ``labels`` with these log factors; kept, and True, if the log joint gains."""
-        draws = self._engine.pilot(labels).run(self.tuned(factors), self._rng, self._progress)
-        if self.objective and not draws.objective[-1] > self.objective[-1] + LEAST_GAIN:
+        draws = self._engine.pilot(labels).run(self.tuned(factors), self._rng, self._watch)
+        if self.objective and not draws["objective"][-1] > self.objective[-1] + LEAST_GAIN:
             if draws.interrupted:
-                self.draws = self.draws._replace(interrupted=True)
+                self.draws = self.draws.replaced(interrupted=True)
             return False
         self.draws, self.factors = draws, factors
-        self.objective.append(float(draws.objective[-1]))
+        self.objective.append(float(draws["objective"][-1]))
         return True
 
     def move(self, name: str, step: float) -> bool:
@@ -126,4 +131,4 @@ class _Search:
         value = self.factors[name] + step
         if abs(value) > LIMIT or self.draws.interrupted:
             return False
-        return self.try_at({**self.factors, name: value}, best_labels(self.draws))
+        return self.try_at({**self.factors, name: value}, self.labels())

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..inference import Draws, Inference, Problem
-from ..models.mixture.moves.hyperparameters import SPREAD, HyperparameterUpdate, learned_names
-from .base import Tuning, register
+from ..chains.draws import Draws
+from ..chains.engine import Inference
+from ..chains.watch import Watch
+from .base import Tunable, Tuning, register
+from .evidence import SPREAD, finite_spread, learned_names
 
 
 @register("sample")
@@ -40,9 +42,9 @@ class Sample(Tuning):
     spread: float = SPREAD
 
     def __post_init__(self) -> None:
-        HyperparameterUpdate(self.names, self.spread)
+        finite_spread(self.spread)
 
-    def run(self, problem: Problem, engine: Inference, rng: np.random.Generator, progress: bool | None = None) -> Draws:
+    def run(self, problem: Tunable, engine: Inference, rng: np.random.Generator, watch: Watch) -> Draws:
         """One run of the engine with the further move."""
-        names = learned_names(problem.untuned, self.names)
-        return engine.with_moves(HyperparameterUpdate(names, self.spread)).run(problem, rng, progress)
+        move = problem.hyperparameter_move(learned_names(problem.untuned, self.names), self.spread)
+        return engine.with_moves(move).run(problem, rng, watch)

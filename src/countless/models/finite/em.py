@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...chains.jobs import Monitor, run_jobs
+from ...chains.watch import Watch
 from ...core.jit import kernel
 from ...core.validate import as_labels, choose, whole_number
 from ...families import verbs
@@ -89,7 +90,7 @@ class EM:
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
 
     def run(
-        self, problem: Problem, counts: list[int], rng: np.random.Generator, progress: bool | None = None
+        self, problem: Problem, counts: list[int], rng: np.random.Generator, watch: Watch | None = None
     ) -> list[MixtureFit]:
         """The best fit for each number of components in ``counts``; all restarts of all of them run side by side.
 
@@ -112,7 +113,7 @@ class EM:
                 return fit
 
             n_jobs = len(counts) * restarts
-            fits, _ = run_jobs(job, n_jobs, n_jobs, rng, self.n_threads, progress, "EM")
+            fits, _ = run_jobs(job, n_jobs, n_jobs, rng, watch or Watch(), self.n_threads, "EM")
         return [max(fits[i : i + restarts], key=lambda fit: fit.rank) for i in range(0, n_jobs, restarts)]
 
     def _climb(self, passes: Passes, sums: FloatArray, first_weight: float, monitor: Monitor) -> MixtureFit:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, whole_number
 from ...families import Family, resolve_family
@@ -143,7 +144,7 @@ class FiniteMixture(Mixture):
         problem = Problem.of(rows, self.family_, FiniteDirichlet(n_components), weights)
         if isinstance(self.method, str) and self.method in PRIOR_WEIGHT:
             engine = EM(PRIOR_WEIGHT[self.method], self.restarts, self.max_iter, self.tol, self.start, self.n_threads)
-            fit = engine.run(problem, [n_components], rng, self.progress)[0]
+            fit = engine.run(problem, [n_components], rng, Watch(self.progress))[0]
             self._keep(rows, problem, fit)
             self._warn()
         else:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, choose, whole_number
 from ...families import Family, resolve_family
@@ -125,7 +126,7 @@ class MixtureSearch(Mixture):
         self.family_ = family.resolve(rows)
         problem = Problem.of(rows, self.family_, FiniteDirichlet(max(counts)), weights)
         engine = EM(prior_weight, self.restarts, self.max_iter, self.tol, self.start, self.n_threads)
-        fits = engine.run(problem, counts, rng, self.progress)
+        fits = engine.run(problem, counts, rng, Watch(self.progress))
         total = float(len(rows) if weights is None else weights.sum())
         models = [self._model(k, rows, problem, fit) for k, fit in zip(counts, fits, strict=True)]
         table = [_scores(model, rows, weights, total) for model in models]

@@ -14,9 +14,10 @@ import numpy as np
 from ...families import Family, verbs
 from ...families.arrays import log_volumes, require_squares
 from ...families.base import Cluster, refresh_all
-from ...inference import Components, Problem
+from ...partitions.seats import FloatArray, IntArray
 from .predictive import score
-from .state import FloatArray, IntArray
+from .problem import Problem
+from .records import Components
 
 # Rows that are scored at a time.
 BLOCK = 4096

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ...chains.draws import APPROXIMATION, Draws
+from ...chains.engine import Inference
+from ...chains.fields import Field
+from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, counted, whole_number
-from ...families import Family, resolve_family
-from ...inference import Draws, Inference, Problem, resolve_inference
-from ...posterior import Posterior
-from ...posterior.data import Data
-from ...posterior.diagnostics import warn_if_unmixed
-from ...posterior.partition.certainty import Certainty, certainty_of_shares
+from ...families.base import Family, resolve_family
+from ...partitions.seats import FloatArray, IntArray
+from ...posterior.partition.certainty import Certainty
 from ...priors import Prior, resolve_prior
-from ...runs import Description
-from ...tuning import Tuning, resolve_tuning
-from ..estimator import Run, begin, save
+from ...runs import register
+from ...tuning import TUNINGS, Tuning, resolve_tuning
+from ..estimator import Arrays, RunEstimator
 from ..rows import Rows
 from ..table import column_names, read_new_rows, read_rows
-from .closed_form import ClosedForm
-from .predictive import ByPartition
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-# Draws that a predictive density is averaged over: beyond, the error is dominated by the chains' own.
-PREDICTIVE_DRAWS = 100
+from .answers import certainty, point_estimate, predictive
+from .data import MixtureData
+from .engines.choice import resolve_inference
+from .posterior import MixturePosterior
 
 
-class DPMixture(ClusterMixin, DensityMixin, Rows):
+@register("DPMixture")
+class DPMixture(ClusterMixin, DensityMixin, Rows, RunEstimator):
     """Mixture model whose number of clusters is inferred from the data.
 
     Parameters
@@ -74,7 +70,7 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         Consensus clustering: the partition of least expected variation of information to the draws, or the
         MAP partition. Numbered by first appearance.
     n_clusters_ : int
-    posterior_ : Posterior
+    posterior_ : MixturePosterior
         Every draw: ``labels`` (chain, draw, row), ``n_clusters``, ``log_joint``, ``concentration``; ``parameters``
         of the clusters where the engine draws them, and the ``hyperparameters`` that were learned.
     family_, prior_, inference_ : the objects in use, with every hyperparameter set.
@@ -97,6 +93,12 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
     >>> model.predict([[0.0, 0.0], [8.0, 8.0]]).tolist()
     [0, 1]
     """
+
+    data_class: ClassVar[Any] = MixtureData
+    known_before: ClassVar[tuple[str, ...]] = (*RunEstimator.known_before, "prior_")
+    result_fields: ClassVar[tuple[Field, ...]] = (Field("labels", "labels", ("row",), once=True),)
+
+    posterior_: MixturePosterior
 
     def __init__(
         self,
@@ -156,57 +158,34 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
             weights is not None,
             untuned.draws_missing(rows),
         )
-        data = Data(rows, untuned.describe_columns(column_names(self)), untuned, self.prior_)
-        return self._infer(begin(self, data, weights, rng, checkpoint, checkpoint_every))
+        columns = untuned.describe_columns(column_names(self))
+        data = MixtureData(rows, columns, untuned, self.prior_, weights)
+        return self._fit(data, checkpoint, checkpoint_every, rng)
 
-    def _infer(self, run: Run) -> Self:
-        """Find the posterior, or go on where a run stands."""
-        data = run.description.data
-        problem = Problem.of(data.rows, data.family, data.prior, run.description.sample_weight)
-        self.inference_ = run.description.fitted["inference_"]
-        found = run.found()
-        if found is not None:
-            self._take(found[0], run.description, problem, found[1])
-            return self
-        with run.recording() as recorder:
-            draws = resolve_tuning(self.tune).run(
-                problem, run.description.engine.recorded(recorder), run.generator(), self.progress
-            )
-            if draws.interrupted:
-                warnings.warn(
-                    f"the fit was interrupted: {draws.labels.shape[1]} draws of each of {draws.labels.shape[0]} chains "
-                    f"are kept{run.advice}",
-                    stacklevel=3,
-                )
-            self._take(draws, run.description, problem)
-            run.finish(self, draws)
-        if not draws.interrupted:
-            warn_if_unmixed(self.posterior_, stacklevel=3)
-        return self
+    def _run(self, problem: Any, engine: Inference, rng: np.random.Generator, watch: Watch) -> Draws:
+        return resolve_tuning(self.tune).run(problem, engine, rng, watch)
 
-    def _take(self, draws: Draws, description: Description, problem: Problem, labels: IntArray | None = None) -> None:
-        """Hold what was found; the consensus ``labels`` may be known already."""
-        # A copy: what the user does to X after the fit must not reach the predictions. A mixture in closed form needs
-        # no rows for these, and has too many of them.
-        data = description.data
-        if draws.components is None:
+    def _further(self) -> dict[str, Any]:
+        tuning = resolve_tuning(self.tune)
+        return {"tune": tuning if type(tuning) in TUNINGS.values() else None}
+
+    def _accept(self, problem: Any, draws: Draws, data: MixtureData, result: Arrays | None) -> None:
+        # A copy: what the user does to X after the fit must not reach the predictions. An approximation needs no rows
+        # for these, and has too many of them.
+        if draws.kind is not APPROXIMATION:
             data = replace(data, rows=data.rows.copy())
-        self._description = replace(description, data=data)
-        self.posterior_ = Posterior.of(draws, data)
-        factors = self.posterior_.typical_factors()
-        self.family_ = data.family.with_tuned(factors)
-        if labels is None:
-            labels = self.posterior_.consensus() if draws.mode is None else draws.mode
-        self.labels_ = labels
-        self._certainty: Certainty | None = None
+            problem = data.problem()
+            self._description = replace(self._description, data=data)
+        self.posterior_ = MixturePosterior(draws, data)
+        self.family_ = data.family.with_tuned(self.posterior_.typical_factors())
+        self.labels_ = point_estimate(self.posterior_, problem) if result is None else result["labels"].astype(np.int64)
         self.n_clusters_ = int(self.labels_.max()) + 1
-        self.concentration_ = float(np.mean(draws.concentration))
-        if draws.components is None:
-            self._mixture: ByPartition | ClosedForm = ByPartition(
-                data, self.family_, self.posterior_, self.labels_, self.concentration_, PREDICTIVE_DRAWS
-            )
-        else:
-            self._mixture = ClosedForm.of(problem.tuned(factors), draws.components, self.n_clusters_)
+        self.concentration_ = float(np.mean(draws["concentration"]))
+        self._certainty: Certainty | None = None
+        self._mixture = predictive(problem, draws, self.posterior_, self.labels_)
+
+    def _result(self) -> Arrays:
+        return {"labels": self.labels_}
 
     @property
     def certainty_(self) -> Certainty:
@@ -216,30 +195,10 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         cluster given the rows of all clusters.
         """
         if self._certainty is None:
-            if self.posterior_.is_sampled:
-                self._certainty = self.posterior_.certainty(self.labels_)
-            else:
-                shares = self._probabilities(self._description.data.rows)
-                self._certainty = certainty_of_shares(self.labels_, shares[:, :-1])
+            sampled = self.posterior_.is_sampled
+            shares = np.empty((0, 0)) if sampled else self._probabilities(self._description.data.rows)[:, :-1]
+            self._certainty = certainty(self.posterior_, self.labels_, shares)
         return self._certainty
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model, with every draw and the rows, into one file that ``countless.load`` reads.
-
-        The file is JSON and plain arrays (see docs/runs.md); it is whole or absent, and replaces what was there.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import countless as cl
-        >>> model = cl.DPMixture(inference="map", random_state=0).fit([[0.0], [0.1], [5.0], [5.1]])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     twin = cl.load(model.save(folder + "/model.npz"))
-        >>> twin.predict([[0.05]]).tolist() == model.predict([[0.05]]).tolist()
-        True
-        """
-        check_is_fitted(self)
-        return save(self, path)
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)

@@ -19,11 +19,12 @@ from ...core.validate import whole_number
 from ...families.columns import Column
 from ...posterior.data import Data
 from .predictive import Predictor
+from .problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...posterior.posterior import Posterior
+    from .posterior import MixturePosterior
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -83,7 +84,7 @@ class Imputation:
         return pd.DataFrame(lines, columns=["row", "column", "value", "low", "high", "probability"])
 
     def filled(self, draw: int | None = None) -> pd.DataFrame:
-        """The whole table with its holes filled: by the best values, or by one of the draws."""
+        """The whole table with its missing cells filled: by the best values, or by one of the draws."""
         import pandas as pd
 
         rows = self.data.rows.copy()
@@ -97,21 +98,20 @@ def _cells(column: Column, cells: FloatArray) -> Sequence[Any] | FloatArray:
     return cells if column.levels is None else [column.shown(cell) for cell in cells]
 
 
-def impute(posterior: Posterior, n_draws: int = 200, random_state: Any = 0) -> Imputation:
+def impute(posterior: MixturePosterior, n_draws: int = 200, random_state: Any = 0) -> Imputation:
     """Draws of the missing cells of the rows that a posterior is about."""
     data = posterior.data
     if data is None:
-        raise ValueError("impute: this posterior does not know its rows")
+        raise ValueError("impute: this posterior does not know its rows; ask the posterior_ of a fitted model")
     n_draws = whole_number("n_draws", n_draws, 1)
     rng = as_generator(random_state)
     rows, columns = np.nonzero(np.isnan(data.rows))
     draws = np.empty((n_draws, len(rows)))
     if len(rows):
-        predictor = Predictor(data.rows, data.family, data.prior, posterior.flat_fills())
+        predictor = Predictor.of(Problem.of(data.rows, data.family, data.prior), posterior.draws)
         # As many of each draw as come out even, evenly spaced over all chains.
         picked = np.linspace(0, posterior.n_draws - 1, n_draws).astype(np.int64)
-        flat = posterior.labels.reshape(posterior.n_draws, -1)
-        factors = posterior.flat_log_factors()
+        flat, factors = posterior.flat_labels(), posterior.flat_log_factors()
         for at, draw in enumerate(picked):
             tuned = predictor.tuned({name: float(logs[draw]) for name, logs in factors.items()})
             complete = tuned.draw_missing(flat[draw], int(draw), rng)

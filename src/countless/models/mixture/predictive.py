@@ -6,28 +6,20 @@ that the prior gives to row N + 1.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...chains.draws import Draws, flat
 from ...core.jit import kernel
-from ...families import Family, localise, verbs
+from ...families import verbs
 from ...families.arrays import log_volumes, require_squares
 from ...families.base import Cluster, refresh_all
-from ...posterior.data import Data
-from ...priors import Prior
-from .state import missing_cells
-
-if TYPE_CHECKING:
-    from ...posterior.posterior import Posterior
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
+from ...partitions.seats import FloatArray, IntArray
+from .problem import Problem
 
 # Draws of the missing cells that the statistics of a consensus cluster are averaged over.
 AVERAGED = 20
@@ -38,58 +30,58 @@ class Predictor:
 
     Parameters
     ----------
-    X : array
-        Training rows, in the user's units.
-    family, prior : resolved objects
-    fills : array (draw, cell), optional
-        Missing cells as an engine drew them, in the order of ``missing_cells``.
+    problem : Problem
+        The training rows with their family and prior.
+    missing : array (draw, cell), optional
+        Missing cells as an engine drew them, in the order of ``problem.missing``, in the user's units.
     """
 
-    def __init__(self, X: FloatArray, family: Family, prior: Prior, fills: NDArray[Any] | None = None) -> None:
-        units = family.units(X)
-        self._units = units
-        self._X = X
-        self._family, self._rows, _ = localise(family, X)
-        self._fills: FloatArray | None = None
-        if fills is not None:
-            self._gaps = missing_cells(family, family.arrange(X))
-            shift, scale = units if units is not None else (np.zeros(X.shape[1]), np.ones(X.shape[1]))
-            at = self._gaps.columns
-            self._fills = (fills - family.arrange(shift[None])[0, at]) / family.arrange(scale[None])[0, at]
-        self._prior = prior
-        self._hyper = self._family.prepare()
+    def __init__(self, problem: Problem, missing: NDArray[Any] | None = None) -> None:
+        self._problem = problem
+        self._missing = missing
+
+    @classmethod
+    def of(cls, problem: Problem, draws: Draws) -> Predictor:
+        """The predictor of draws of a problem."""
+        if "missing" not in draws:
+            return cls(problem)
+        return cls(problem, flat(draws, "missing"))
 
     def tuned(self, log_factors: Mapping[str, float]) -> Predictor:
         """The same clusters with hyperparameters multiplied, see ``Family.with_tuned``."""
-        twin = copy.copy(self)
-        twin._family = self._family.with_tuned(log_factors)
-        twin._hyper = twin._family.prepare()
-        return twin
+        return Predictor(self._problem.tuned(log_factors), self._missing)
 
-    def log_density(self, X_new: FloatArray, posterior: Posterior, at_most: int) -> FloatArray:
-        """Log predictive density of new rows, averaged over at most so many draws of a posterior.
+    def log_density(self, X_new: FloatArray, draws: Draws, at_most: int) -> FloatArray:
+        """Log predictive density of new rows, averaged over at most so many draws."""
+        return self._average(self.local(X_new), draws, at_most) - self._volumes(X_new)
 
-        The predictor's family is the one that log factors of learned hyperparameters are relative to.
-        """
-        labels = posterior.labels.reshape(posterior.n_draws, -1)
-        concentrations = posterior.concentration.reshape(-1)
-        factors = posterior.flat_log_factors()
-        picked = posterior.spaced(at_most)
-        total = np.full(len(X_new), -np.inf)
+    def log_density_of_local(self, rows: FloatArray, draws: Draws, at_most: int) -> FloatArray:
+        """The same for rows as kernels take them, in the units of the arithmetic."""
+        return self._average(rows, draws, at_most)
+
+    def _average(self, local: FloatArray, draws: Draws, at_most: int) -> FloatArray:
+        labels, concentrations = flat(draws, "labels"), flat(draws, "concentration")
+        factors = {name: logs.reshape(-1) for name, logs in draws.group("log_factors").items()}
+        n_draws = len(labels)
+        picked = np.linspace(0, n_draws - 1, min(n_draws, at_most)).astype(np.int64)
+        total = np.full(len(local), -np.inf)
         for draw in picked:
             predictor = self.tuned({name: float(logs[draw]) for name, logs in factors.items()}) if factors else self
-            scores = predictor.log_weighted(X_new, labels[draw], float(concentrations[draw]), int(draw))
+            scores = predictor._scores(local, labels[draw], float(concentrations[draw]), int(draw))
             total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
         return total - np.log(len(picked))
 
     def local(self, X_new: FloatArray) -> FloatArray:
         """New rows in the units of the arithmetic, as kernels take them."""
-        if self._units is None:
-            return self._family.widen(self._family.arrange(X_new))
+        problem = self._problem
+        arranged = problem.family.arrange(X_new)
         with np.errstate(over="ignore"):  # what overflows is named below
-            local = np.ascontiguousarray((X_new - self._units[0]) / self._units[1])
-        require_squares(local, X_new)
-        return self._family.widen(self._family.arrange(local))
+            local = problem.local(arranged)
+        require_squares(local, arranged)
+        return problem.family.widen(local)
+
+    def _volumes(self, X_new: FloatArray) -> FloatArray:
+        return log_volumes(self._problem.family.arrange(X_new), self._problem.scale)
 
     def clusters(self, labels: NDArray[Any], draw: int | None = None) -> Cluster:
         """The clusters of ``labels`` and, last, an empty one.
@@ -98,76 +90,71 @@ class Predictor:
         some of the draws.
         """
         labels = np.ascontiguousarray(labels, dtype=np.int64)
-        clusters = self._family.allocate(int(labels.max()) + 2)
-        if self._fills is None or self._fills.shape[1] == 0:
-            _fill(self._hyper, *clusters, self._rows, labels)
+        family, hyper = self._problem.family, self._problem.hyper
+        clusters = family.allocate(int(labels.max()) + 2)
+        if self._missing is None or self._missing.shape[1] == 0:
+            _fill(hyper, *clusters, self._problem.rows, labels)
             return clusters
-        some = np.unique(np.linspace(0, len(self._fills) - 1, AVERAGED).astype(np.int64)) if draw is None else [draw]
+        last = len(self._missing) - 1
+        some = np.unique(np.linspace(0, last, AVERAGED).astype(np.int64)) if draw is None else [draw]
         total = np.zeros_like(clusters.statistics)
         for number in some:
             clusters.statistics[:] = 0.0
-            _fill(self._hyper, *clusters, self.completed(int(number)), labels)
+            _fill(hyper, *clusters, self._problem.completed(self._missing[number]), labels)
             total += clusters.statistics
         clusters.statistics[:] = total / len(some)
-        refresh_all(self._hyper, *clusters)
+        refresh_all(hyper, *clusters)
         return clusters
-
-    def completed(self, draw: int) -> FloatArray:
-        """The rows as kernels take them, with the missing cells of one draw."""
-        if self._fills is None:
-            return self._rows
-        rows = self._rows.copy()
-        rows[self._gaps.rows, self._gaps.places] = self._fills[draw]
-        return rows
 
     def draw_missing(self, labels: NDArray[Any], draw: int, rng: np.random.Generator) -> FloatArray:
         """The rows in the user's units with every missing cell drawn, given the clusters of one draw."""
+        problem = self._problem
         clusters = self.clusters(labels, draw)
-        parameters = np.zeros((len(clusters.statistics), self._family.layout().parameters))
-        drawn = np.array(self._family.arrange(self._X))
-        incomplete = np.isnan(drawn).any(axis=1)
+        parameters = np.zeros((len(clusters.statistics), problem.layout.parameters))
+        X = problem.X
+        drawn = problem.local(X)
+        incomplete = np.isnan(X).any(axis=1)
         for k in np.unique(np.asarray(labels)[incomplete]):
-            verbs.draw_parameters(self._hyper, clusters.statistics, clusters.cache, k, rng, parameters)
+            verbs.draw_parameters(problem.hyper, clusters.statistics, clusters.cache, k, rng, parameters)
             members = np.flatnonzero(incomplete & (labels == k))
-            drawn[members] = self._family.draw_rows(parameters[k], len(members), rng)
-        if self._fills is not None:
-            drawn[self._gaps.rows, self._gaps.columns] = self._fills[draw]
-        rows = self._family.restore(drawn)
-        if self._units is not None:
-            rows = rows * self._units[1] + self._units[0]
-        return np.where(np.isnan(self._X), rows, self._X)
+            drawn[members] = problem.family.draw_rows(parameters[k], len(members), rng)
+        rows = drawn * problem.scale + problem.shift
+        if self._missing is not None:
+            rows[problem.missing.rows, problem.missing.columns] = self._missing[draw]
+        return problem.family.restore(np.where(np.isnan(X), rows, X))
 
     def log_weighted(
         self, X_new: FloatArray, labels: NDArray[Any], concentration: float, draw: int | None = None
     ) -> FloatArray:
         """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
+        return self._scores(self.local(X_new), labels, concentration, draw) - self._volumes(X_new)[:, None]
+
+    def _scores(self, local: FloatArray, labels: NDArray[Any], concentration: float, draw: int | None) -> FloatArray:
         labels = np.ascontiguousarray(labels, dtype=np.int64)
-        n_clusters = int(labels.max()) + 1
-        clusters = self.clusters(labels, draw)
-        out = np.empty((len(X_new), n_clusters + 1))
-        score(self._hyper, *clusters, self.local(X_new), out)
-        volumes = 0.0 if self._units is None else log_volumes(X_new, self._units[1])[:, None]
-        return out + self.log_weights(labels, concentration) - volumes
+        out = np.empty((len(local), int(labels.max()) + 2))
+        score(self._problem.hyper, *self.clusters(labels, draw), local, out)
+        return out + self.log_weights(labels, concentration)
 
     def log_weights(self, labels: IntArray, concentration: float) -> FloatArray:
         """Log probability that row N + 1 joins each cluster, or (last) a new one."""
         n_clusters = int(labels.max()) + 1
-        prior = self._prior.with_concentration(concentration) if self._prior.is_learned else self._prior
-        table = prior.table(len(labels) + 1, n_clusters + 1)
+        prior = self._problem.prior
+        fixed = prior.with_concentration(concentration) if prior.is_learned else prior
+        table = fixed.table(len(labels) + 1, n_clusters + 1)
         sizes = np.bincount(labels, minlength=n_clusters)
         log_weights = np.append(np.log(sizes + table.offset), table.log_v[n_clusters + 1] - table.log_v[n_clusters])
         return log_weights - np.logaddexp.reduce(log_weights)
 
     def sample_cluster(self, labels: NDArray[Any], k: int, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` rows from cluster ``k``, each with parameters of its own; k = number of clusters is a new one."""
+        problem = self._problem
         clusters = self.clusters(labels)
-        parameters = np.zeros((len(clusters.statistics), self._family.layout().parameters))
+        parameters = np.zeros((len(clusters.statistics), problem.layout.parameters))
         drawn = []
         for _ in range(n):
-            verbs.draw_parameters(self._hyper, clusters.statistics, clusters.cache, k, rng, parameters)
-            drawn.append(self._family.draw_rows(parameters[k], 1, rng)[0])
-        rows = self._family.restore(np.array(drawn))
-        return rows if self._units is None else rows * self._units[1] + self._units[0]
+            verbs.draw_parameters(problem.hyper, clusters.statistics, clusters.cache, k, rng, parameters)
+            drawn.append(problem.family.draw_rows(parameters[k], 1, rng)[0])
+        return problem.family.restore(np.array(drawn) * problem.scale + problem.shift)
 
 
 @dataclass(frozen=True)
@@ -176,11 +163,11 @@ class ByPartition:
 
     Attributes
     ----------
-    data : Data
-        The rows that were clustered, with their model.
-    family : Family
-        The same after its hyperparameters were learned.
-    posterior : Posterior
+    problem : Problem
+        The rows that were clustered, before any hyperparameter was learned.
+    log_factors : dict
+        Those of the hyperparameters that clusters of ``labels`` are asked with.
+    draws : Draws
     labels : array of int
         The clustering that clusters are named by.
     concentration : float
@@ -189,27 +176,27 @@ class ByPartition:
         Draws that a density is averaged over.
     """
 
-    data: Data
-    family: Family
-    posterior: Posterior
+    problem: Problem
+    log_factors: Mapping[str, float]
+    draws: Draws
     labels: IntArray
     concentration: float
     at_most: int
 
     def log_weighted(self, X_new: FloatArray) -> FloatArray:
         """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
-        return self._predictor(self.family).log_weighted(X_new, self.labels, self.concentration)
+        return self._at_labels().log_weighted(X_new, self.labels, self.concentration)
 
     def log_density(self, X_new: FloatArray) -> FloatArray:
         """Log predictive density of each row, averaged over draws."""
-        return self._predictor(self.data.family).log_density(X_new, self.posterior, self.at_most)
+        return Predictor.of(self.problem, self.draws).log_density(X_new, self.draws, self.at_most)
 
-    def _predictor(self, family: Family) -> Predictor:
-        return Predictor(self.data.rows, family, self.data.prior, self.posterior.flat_fills())
+    def _at_labels(self) -> Predictor:
+        return Predictor.of(self.problem.tuned(self.log_factors), self.draws)
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """``n`` rows, sorted by cluster, and their clusters; -1 is a new one."""
-        predictor = self._predictor(self.family)
+        predictor = self._at_labels()
         weights = np.exp(predictor.log_weights(self.labels, self.concentration))
         chosen = np.sort(rng.choice(len(weights), size=n, p=weights / weights.sum()))
         parts = [

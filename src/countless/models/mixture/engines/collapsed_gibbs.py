@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from ....chains.engine import register
 from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
-from ....partitions.split_merge import split_merge_moves
-from ....partitions.sweep import GibbsSweep
 from ..moves.concentration import ConcentrationUpdate
+from ..moves.split_merge import split_merge_moves
+from ..moves.sweeps import GibbsSweep
 
 
 @register("gibbs")

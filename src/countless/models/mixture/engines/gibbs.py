@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from ....chains.engine import register
 from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
-from ....partitions.parameter_sweep import ParameterSweep
-from ....partitions.split_merge import split_merge_moves
 from ..moves.concentration import ConcentrationUpdate
+from ..moves.split_merge import split_merge_moves
+from ..moves.sweeps import ParameterSweep
 
 
 @register("uncollapsed")
@@ -72,3 +72,7 @@ class Gibbs(Sampler):
         alone, and ends with labels and parameters that belong together.
         """
         return Schedule([*split_merge_moves(self.split_merge), ConcentrationUpdate(), ParameterSweep()])
+
+    def leave_out(self) -> tuple[str, ...]:
+        """Parameters, unless they are kept."""
+        return () if self.keep_parameters else ("parameters",)

@@ -12,13 +12,16 @@ from typing import Any, Self
 
 import numpy as np
 
+from ....chains.draws import OPTIMUM, Draws
 from ....chains.engine import Inference, register
-from ....chains.jobs import Draws, Monitor, run_jobs
+from ....chains.jobs import Monitor, run_jobs
+from ....chains.watch import Watch
 from ....core.validate import whole_number
 from ....partitions.icm import climb, divide, join
-from ....partitions.starts import start_labels
+from ....partitions.seats import IntArray
 from ..moves.concentration import to_mode
-from ..state import IntArray, Problem, State
+from ..problem import Problem
+from ..state import State
 
 RESTART_STARTS = ("one", "greedy", "sequential", "greedy")
 
@@ -68,12 +71,12 @@ class MAP(Inference):
         rounds = max(1, min(10, 100_000 // n_rows)) if self.perturbations is None else self.perturbations
         return restarts, rounds
 
-    def pilot(self, labels: Any = None) -> Self:
+    def pilot(self, start: Any = None) -> Self:
         """One search with two perturbations, or two searches where no labels are given."""
-        start, restarts = (self.start, 2) if labels is None else (labels, 1)
-        return self._with(restarts=restarts, perturbations=2, start=start)
+        begin, restarts = (self.start, 2) if start is None else (start, 1)
+        return self._with(restarts=restarts, perturbations=2, start=begin)
 
-    def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
+    def run(self, problem: Problem, rng: np.random.Generator, watch: Watch | None = None) -> Draws:
         """Search from every start and keep the best."""
 
         def one_search(number: int, stream: np.random.Generator, monitor: Monitor) -> tuple[State, list[float]] | None:
@@ -83,19 +86,16 @@ class MAP(Inference):
 
         restarts, rounds = self._effort(problem.n_rows)
         total = restarts * (1 + rounds)
-        searches, interrupted = run_jobs(one_search, restarts, total, rng, self.n_threads, progress, "MAP search")
+        searches, interrupted = run_jobs(
+            one_search, restarts, total, rng, watch or Watch(), self.n_threads, "MAP search"
+        )
         done = [search for search in searches if search is not None]
         if not done:
             raise KeyboardInterrupt("stopped before the first search was over")
         state, objective = max(done, key=lambda search: search[1][-1])
-        return Draws(
-            state.partition().astype(np.int32)[None, None],
-            np.array([[state.n_clusters]]),
-            np.array([[objective[-1]]]),
-            np.array([[state.concentration]]),
-            np.array(objective),
-            interrupted,
-        )
+        arrays = {name: np.asarray(value)[None, None] for name, value in state.draw().items()}
+        arrays |= {"log_joint": np.array([[objective[-1]]]), "objective": np.array(objective)}
+        return Draws(arrays, problem.fields, problem.axes, OPTIMUM, interrupted)
 
     def _search(
         self, problem: Problem, number: int, rng: np.random.Generator, monitor: Monitor
@@ -103,47 +103,46 @@ class MAP(Inference):
         kind = self.start
         if isinstance(kind, str) and kind == "dispersed":
             kind = RESTART_STARTS[number % len(RESTART_STARTS)]
-        labels = start_labels(kind, number, problem, rng)
-        state = State(problem, labels, problem.prior.initial().concentration)  # type: ignore[arg-type]
+        state = problem.start(kind, number, rng)
         if not isinstance(kind, str):
-            to_mode(state, problem)
-        objective = [state.log_joint(problem)]
-        self._improve(rng, state, problem, objective)
-        monitor.advance(f"{state.n_clusters} clusters, log joint {objective[-1]:,.1f}")
+            to_mode(state)
+        objective = [state.log_joint()]
+        self._improve(rng, state, objective)
+        monitor.advance(f"{state.status()}, log joint {objective[-1]:,.1f}")
         for _ in range(self._effort(problem.n_rows)[1]):
             if monitor.stopping.is_set() or problem.n_rows < 3:
                 break
-            labels = _disturb(rng, state, problem.prior.max_clusters(problem.n_rows))
-            trial = State(problem, labels, state.concentration)
+            trial = problem.state(_disturbed(rng, state), state.concentration)
             steps: list[float] = []
-            self._improve(rng, trial, problem, steps)
+            self._improve(rng, trial, steps)
             if steps[-1] > objective[-1]:
                 state = trial
                 objective.append(steps[-1])
-            monitor.advance(f"{state.n_clusters} clusters, log joint {objective[-1]:,.1f}")
+            monitor.advance(f"{state.status()}, log joint {objective[-1]:,.1f}")
         return state, objective
 
-    def _improve(self, rng: np.random.Generator, state: State, problem: Problem, objective: list[float]) -> None:
+    def _improve(self, rng: np.random.Generator, state: State, objective: list[float]) -> None:
         """Climb, merge and split until the log joint stands still; every step is appended to ``objective``."""
         last = -np.inf
         while True:
-            climb(rng, state, problem, self.max_sweeps)
-            objective.append(state.log_joint(problem))
-            join(state, problem)
-            objective.append(state.log_joint(problem))
-            divide(rng, state, problem, tries=4)
-            objective.append(state.log_joint(problem))
-            to_mode(state, problem)
-            objective.append(state.log_joint(problem))
+            climb(rng, state, self.max_sweeps)
+            objective.append(state.log_joint())
+            join(state)
+            objective.append(state.log_joint())
+            divide(rng, state, tries=4)
+            objective.append(state.log_joint())
+            to_mode(state)
+            objective.append(state.log_joint())
             if not objective[-1] > last + 1e-7:
                 break
             last = objective[-1]
         # From here on the figures are those of freshly computed statistics.
-        state.rebuild(problem)
+        state.rebuild()
 
 
-def _disturb(rng: np.random.Generator, state: State, most: int) -> IntArray:
+def _disturbed(rng: np.random.Generator, state: State) -> IntArray:
     """Labels in which one to three clusters are pooled and dealt out again at random into as many or one more."""
+    most = state.seats.prior.max_clusters(state.n_rows)
     labels = state.partition()
     n_clusters = state.n_clusters
     chosen = rng.choice(n_clusters, size=min(n_clusters, 1 + int(rng.integers(3))), replace=False)

@@ -17,12 +17,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ....chains.jobs import Components
 from ....core.jit import kernel
 from ....families import verbs
+from ....partitions.seats import FloatArray, IntArray
 from ....partitions.stick_law import StickLaw, Sticks, expected_log_weights, log_expected_weights
 from ....passes.passes import Passes, Soft
-from ..state import FloatArray, IntArray, Problem
+from ..problem import Problem
+from ..records import Components
 
 # A deletion must gain this much; less is rounding.
 MARGIN = 1e-9

@@ -17,9 +17,10 @@ from ....core.jit import kernel
 from ....core.random import spawn
 from ....core.special import draw_from_logs
 from ....families import verbs
+from ....partitions.seats import FloatArray, IntArray
 from ....partitions.stick_law import StickLaw
 from ....passes.passes import Passes
-from ..state import FloatArray, IntArray, Problem
+from ..problem import Problem
 from .mean_field import Ascent, MeanField, climb
 
 # Rows on which a group of components is fitted afresh, and the largest group.
@@ -215,7 +216,7 @@ def seed_labels(problem: Problem, n_seeds: int, rng: np.random.Generator) -> Int
     if problem.n_rows > SEED_ROWS:
         chosen = np.sort(rng.choice(problem.n_rows, SEED_ROWS, replace=False))
     some = np.zeros(len(chosen), dtype=np.int64)
-    _seed(problem.hyper, rng, problem.local(problem.X[chosen]), *problem.slot(), n_seeds, some)
+    _seed(problem.hyper, rng, problem.table.block(chosen), *problem.slot(), n_seeds, some)
     labels[chosen] = some
     return labels
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from ....chains.engine import register
 from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
-from ....partitions.parameter_sweep import SingleSiteSweep
 from ..moves.concentration import ConcentrationUpdate
+from ..moves.sweeps import SingleSiteSweep
 
 
 @register("single-site")
@@ -56,3 +56,7 @@ class SingleSiteGibbs(Sampler):
     def schedule(self) -> Schedule:
         """The moves of one sweep; each chain has its own."""
         return Schedule([SingleSiteSweep(), ConcentrationUpdate()])
+
+    def leave_out(self) -> tuple[str, ...]:
+        """Parameters, unless they are kept."""
+        return () if self.keep_parameters else ("parameters",)

@@ -11,13 +11,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from ....chains.draws import APPROXIMATION, Draws
 from ....chains.engine import Inference, register
-from ....chains.jobs import Draws, Monitor, run_jobs
+from ....chains.jobs import Monitor, run_jobs
+from ....chains.watch import Watch
 from ....core.random import spawn
 from ....core.validate import by_first_appearance, whole_number
+from ....partitions.seats import IntArray
 from ....partitions.stick_law import StickLaw
 from ....passes.passes import Passes
-from ..state import IntArray, Problem
+from ..problem import Problem
 from .mean_field import Ascent, MeanField, climb, expectations
 from .rearrange import fit_seeds, merge, rebuild
 
@@ -91,8 +94,9 @@ class Variational(Inference):
         if not self.tolerance > 0.0:
             raise ValueError(f"tolerance must be a positive number, got {self.tolerance!r}")
 
-    def run(self, problem: Problem, rng: np.random.Generator, progress: bool | None = None) -> Draws:
+    def run(self, problem: Problem, rng: np.random.Generator, watch: Watch | None = None) -> Draws:
         """Search on some rows, go on with all of them, keep draws from the result."""
+        watch = watch or Watch()
         law = StickLaw(problem.prior, problem.n_rows)
         if self.truncation is not None:
             law.most = min(law.most, self.truncation)
@@ -105,7 +109,7 @@ class Variational(Inference):
             return None if monitor.stopping.is_set() else self._search(sample, law, number, stream, monitor)
 
         # One after the other: the many short steps of a search would wait for each other, the passes use all cores.
-        searches, interrupted = run_jobs(one_search, restarts, restarts, second, 1, progress, "variational")
+        searches, interrupted = run_jobs(one_search, restarts, restarts, second, watch, 1, "variational")
         done = [search for search in searches if search is not None]
         if not done:
             raise KeyboardInterrupt("stopped before the first search was over")
@@ -119,7 +123,7 @@ class Variational(Inference):
                     monitor.status = f"{field.n_components} components"
                     return self._finish(passes, self._improve(passes, field, stream, monitor))
 
-                (ascent,), interrupted = run_jobs(all_rows, 1, 1, third, 1, progress, "variational, all rows")
+                (ascent,), interrupted = run_jobs(all_rows, 1, 1, third, watch, 1, "variational, all rows")
             return self._draws(passes, ascent, third, interrupted)
 
     def _search(
@@ -177,16 +181,19 @@ class Variational(Inference):
         if problem.weights is not None:
             # A partition of rows that count in fractions has no probability of its own.
             log_joint[:] = ascent.bound + problem.log_jacobian
-        return Draws(
-            labels[None],
-            n_clusters[None],
-            log_joint[None],
-            np.full((1, n_draws), concentration),
-            np.array(ascent.trace) + problem.log_jacobian,
-            interrupted,
-            mode=by_first_appearance(mode),
-            components=field.components(order),
-        )
+        statistics, log_weights = field.components(order)
+        arrays = {
+            "labels": labels[None],
+            "n_clusters": n_clusters[None],
+            "log_joint": log_joint[None],
+            "concentration": np.full((1, n_draws), concentration),
+            "objective": np.array(ascent.trace) + problem.log_jacobian,
+            "mode": by_first_appearance(mode),
+            "components/statistics": statistics,
+            "components/log_weights": log_weights,
+        }
+        arrays |= {f"log_factors/{name}": np.full((1, n_draws), value) for name, value in problem.log_factors.items()}
+        return Draws(arrays, problem.fields, problem.axes, APPROXIMATION, interrupted)
 
 
 def _on(passes: Passes, ascent: Ascent, tolerance: float, max_passes: int) -> Ascent:

@@ -1,13 +1,13 @@
 """The concentration given the partition: drawn in Gibbs, set to its mode in MAP.
 
-How it is drawn is the prior's affair (Escobar and West 1995 for the CRP, slice sampling for the others).
+The prior knows how it is drawn (Escobar and West 1995 for the CRP, slice sampling for the others).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..state import Problem, State
+from ....partitions.partition import Partition
 
 
 class ConcentrationUpdate:
@@ -15,14 +15,15 @@ class ConcentrationUpdate:
 
     name = "concentration"
 
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
+    def step(self, rng: np.random.Generator, state: Partition) -> None:
         """Update ``state`` in place."""
-        if problem.prior.is_learned:
-            value = problem.prior.draw_concentration(rng, state.concentration, state.cluster_sizes())
-            state.set_concentration(problem, value)
+        prior = state.seats.prior
+        if prior.is_learned:
+            state.set_concentration(prior.draw_concentration(rng, state.concentration, state.cluster_sizes()))
 
 
-def to_mode(state: State, problem: Problem) -> None:
+def to_mode(state: Partition) -> None:
     """Set a learned concentration to its mode given the partition."""
-    if problem.prior.is_learned:
-        state.set_concentration(problem, problem.prior.mode_concentration(state.cluster_sizes()))
+    prior = state.seats.prior
+    if prior.is_learned:
+        state.set_concentration(prior.mode_concentration(state.cluster_sizes()))

@@ -1,0 +1,62 @@
+"""What each kind of fit answers about clusters: draws of the posterior, a single partition, or an approximation.
+
+One interface for the three: the clustering to show, how sure rows are of it, and what is predicted for new rows.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ...chains.draws import APPROXIMATION, Draws
+from ...partitions.seats import FloatArray, IntArray
+from ...posterior.partition.certainty import Certainty, certainty_of_shares
+from .closed_form import ClosedForm
+from .posterior import MixturePosterior
+from .predictive import ByPartition
+from .problem import Problem
+
+# Draws that a predictive density is averaged over: beyond, the error is dominated by the chains' own.
+PREDICTIVE_DRAWS = 100
+
+
+class Predictive(Protocol):
+    """What is predicted for new rows."""
+
+    def log_weighted(self, X_new: FloatArray) -> FloatArray:
+        """Log of weight times density: one column per cluster, the last one for anything else."""
+
+    def log_density(self, X_new: FloatArray) -> FloatArray:
+        """Log density of each row."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        """New rows and their clusters; -1 is none of them."""
+
+
+def point_estimate(posterior: MixturePosterior, problem: Problem) -> IntArray:
+    """The clustering to show: the mode of an approximation, else the consensus of the draws.
+
+    A consensus has no more clusters than the prior allows.
+    """
+    if posterior.mode is not None:
+        return posterior.mode
+    most = problem.prior.max_clusters(problem.n_rows)
+    return posterior.consensus(max_clusters=most if most < problem.n_rows else None)
+
+
+def predictive(problem: Problem, draws: Draws, posterior: MixturePosterior, labels: IntArray) -> Predictive:
+    """What the fit predicts: a mixture in closed form, or the clusters of the rows themselves."""
+    factors = posterior.typical_factors()
+    if draws.kind is APPROXIMATION and posterior.components is not None:
+        return ClosedForm.of(problem.tuned(factors), posterior.components, int(labels.max()) + 1)
+    concentration = float(np.mean(draws["concentration"]))
+    return ByPartition(problem, factors, draws, labels, concentration, PREDICTIVE_DRAWS)
+
+
+def certainty(posterior: MixturePosterior, labels: IntArray, shares: FloatArray) -> Certainty:
+    """How sure rows are of their cluster: by the draws, or by the probabilities given the clusters of all rows.
+
+    ``shares`` (row, cluster) are the latter; they are not looked at where there are draws.
+    """
+    return posterior.certainty(labels) if posterior.is_sampled else certainty_of_shares(labels, shares)

@@ -1,0 +1,64 @@
+"""What a mixture was fitted to: rows with their columns, family and prior, and how often each row counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...families.base import Family
+from ...families.columns import Column
+from ...posterior.data import Data
+from ...priors.verbs import Prior
+from ...runs.settings import to_json
+from .problem import Problem
+
+
+@dataclass(frozen=True)
+class MixtureData(Data):
+    """Rows with everything needed to make the same fit again.
+
+    Attributes
+    ----------
+    weights : array (row,) or None
+        How often each row counts.
+    """
+
+    noun: ClassVar[str] = "table"
+
+    weights: NDArray[np.float64] | None = None
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The rows and their weights."""
+        return {"rows": self.rows, **({} if self.weights is None else {"sample_weight": self.weights})}
+
+    def settings(self) -> dict[str, Any]:
+        """Columns, family and prior."""
+        return {"family": self.family, "choice of columns": list(self.columns), "prior": self.prior}
+
+    @classmethod
+    def revived(cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> MixtureData:
+        """The same from a file; the family must be one of these rows, and need nothing more from them."""
+        rows, weights = arrays["rows"], arrays.get("sample_weight")
+        if rows.ndim != 2 or rows.dtype != np.float64 or 0 in rows.shape or np.isinf(rows).any():
+            raise ValueError("its rows are not a table")
+        if weights is not None and (weights.shape != rows.shape[:1] or weights.dtype != np.float64):
+            raise ValueError("its weights belong to different rows")
+        family, columns, prior = settings["family"], settings["choice of columns"], settings["prior"]
+        if not isinstance(family, Family) or not isinstance(prior, Prior):
+            raise ValueError("its family or its prior is damaged")
+        if len(columns) != rows.shape[1] or not all(isinstance(column, Column) for column in columns):
+            raise ValueError(f"it has {len(columns)} names for {rows.shape[1]} columns")
+        family.check(rows)
+        if to_json(family.resolve(rows)) != to_json(family):
+            raise ValueError("its family does not fit its rows")
+        if to_json(prior.resolve(len(rows))) != to_json(prior):
+            raise ValueError("its prior does not fit its rows")
+        return cls(rows, tuple(columns), family, prior, weights)
+
+    def problem(self) -> Problem:
+        """The problem that engines solve."""
+        return Problem.of(self.rows, self.family, self.prior, self.weights)

@@ -1,0 +1,288 @@
+"""The posterior of a mixture: draws of the partition of the rows, parameters, hyperparameters and missing cells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...posterior.data import Data
+from ...posterior.partition.summaries import ClusterSummary, summaries_frame, summarise
+from ...posterior.partition.view import PartitionDraws
+from ...posterior.posterior import FloatArray, IntArray, Posterior
+from .impute import Imputation, impute
+from .records import Components, Truncation, truncation_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Labels that the sizes of clusters are counted from: at most so many, spread over the draws.
+BUDGET = 50_000_000
+
+
+def _of_rows(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method of the partition of the rows as a method of the posterior, with its signature and docstring."""
+
+    @wraps(method)
+    def asked(self: MixturePosterior, *args: Any, **options: Any) -> Any:
+        return method(self.partition("row"), *args, **options)
+
+    return asked
+
+
+class MixturePosterior(Posterior):
+    """Draws of the partition of rows, one row of arrays per chain.
+
+    Attributes
+    ----------
+    labels : array (chain, draw, row)
+        Cluster of each row in each draw, numbered by first appearance.
+    n_clusters : array (chain, draw)
+    log_joint : array (chain, draw)
+        Log of p(rows, partition), with the density of a learned log concentration.
+    concentration : array (chain, draw)
+    objective : array
+        Log joint (or bound) at each step of an optimiser; empty for samplers.
+    interrupted : bool
+        Whether the fit was stopped before all draws were made.
+    kind : Kind
+        Sampled, a single optimum, or an approximation.
+    mode : array of int or None
+        The labels that are most probable under a mixture that approximates the posterior.
+    components : Components or None
+        That mixture.
+    parameters : dict of arrays or None
+        Parameters of the clusters by name, in the user's units, from engines that draw them: those of all
+        clusters of the first draw, then of the next, through all chains. ``parameters_of`` picks one draw.
+    weights : array or None
+        Weights of the same clusters, from engines that draw them.
+    truncation : Truncation or None
+        Number of sticks of each draw and bound on what truncation costs, for ``BlockedGibbs``.
+    log_factors : dict of arrays (chain, draw)
+        Where hyperparameters of the family were learned: the logs of what each was multiplied by.
+    hyperparameters : dict of arrays (chain, draw)
+        Their sizes, as in ``Family.tunable``.
+    fills : array (chain, draw, cell) or None
+        Missing cells, where they were drawn along with the clusters; in the user's units.
+    data : Data or None
+        The rows that were clustered, their columns, family and prior.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    >>> bool(model.posterior_.similarity()[0, 1] > 0.5)
+    True
+    """
+
+    data: Data | None
+
+    # --- arrays -------------------------------------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Cluster of each row in each draw."""
+        return self["labels"]
+
+    @property
+    def n_clusters(self) -> IntArray:
+        """Number of clusters of each draw."""
+        return self["n_clusters"]
+
+    @property
+    def concentration(self) -> FloatArray:
+        """Concentration of each draw."""
+        return self["concentration"]
+
+    @property
+    def mode(self) -> IntArray | None:
+        """The most probable labels under a mixture that approximates the posterior."""
+        return self["mode"].astype(np.int64) if "mode" in self else None
+
+    @property
+    def components(self) -> Components | None:
+        """The mixture that approximates the posterior."""
+        found = self.draws.group("components")
+        return Components(**found) if found else None
+
+    @property
+    def parameters(self) -> dict[str, FloatArray] | None:
+        """Parameters of the clusters of all draws by name."""
+        return self.draws.group("parameters") or None
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """Weights of the clusters of all draws."""
+        return self.get("weights")
+
+    @cached_property
+    def truncation(self) -> Truncation | None:
+        """Truncated sticks of each draw."""
+        if "n_sticks" not in self or self.data is None:
+            return None
+        return truncation_of(self.data.prior, self.labels.shape[-1], self["n_sticks"], self.concentration)
+
+    @property
+    def log_factors(self) -> dict[str, FloatArray]:
+        """Log factors of learned hyperparameters."""
+        return self.draws.group("log_factors")
+
+    @property
+    def fills(self) -> NDArray[np.float32] | None:
+        """Missing cells that were drawn."""
+        return self.get("missing")
+
+    @cached_property
+    def hyperparameters(self) -> Mapping[str, FloatArray]:
+        """Sizes of learned hyperparameters."""
+        if self.data is None:
+            return {}
+        family = self.data.family
+        sizes = family.tunable() if self.log_factors else {}
+        return {
+            name: family.lower_bound(name) + (sizes[name] - family.lower_bound(name)) * np.exp(logs)
+            for name, logs in self.log_factors.items()
+        }
+
+    def typical_factors(self) -> dict[str, float]:
+        """Posterior means of the log factors of learned hyperparameters; empty where none were."""
+        return {name: float(np.mean(logs)) for name, logs in self.log_factors.items()}
+
+    def flat_log_factors(self) -> dict[str, FloatArray]:
+        """Log factors of learned hyperparameters, one for each draw over all chains."""
+        return {name: logs.reshape(-1) for name, logs in self.log_factors.items()}
+
+    def quantities(self) -> dict[str, FloatArray]:
+        """Numbers of each draw that no renumbering of clusters can change."""
+        found = super().quantities()
+        first = {name: found.pop(name) for name in ("n_clusters", "log_joint", "entropy", "largest_share")}
+        return {**first, **found, **self.hyperparameters}
+
+    def parameters_of(self, chain: int, draw: int) -> dict[str, FloatArray]:
+        """Parameters of the clusters of one draw, in the order of its labels, with their ``weights`` if there are any.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(inference="uncollapsed", random_state=0).fit([[0.0], [0.1], [9.0], [9.1]])
+        >>> drawn = model.posterior_.parameters_of(0, 5)
+        >>> sorted(drawn)
+        ['covariance', 'mean']
+        >>> bool(len(drawn["mean"]) == model.posterior_.n_clusters[0, 5])
+        True
+        """
+        if self.parameters is None:
+            raise ValueError(
+                "parameters_of: this fit kept no parameters; choose inference='uncollapsed', 'single-site' or "
+                "'blocked', with keep_parameters=True"
+            )
+        n_chains, n_draws = self.shape
+        if not (-n_chains <= chain < n_chains and -n_draws <= draw < n_draws):
+            raise ValueError(
+                f"parameters_of: there are {n_chains} chains of {n_draws} draws, got chain {chain} and draw {draw}"
+            )
+        counts = self.n_clusters.reshape(-1)
+        at = (chain % n_chains) * n_draws + draw % n_draws
+        first = int(counts[:at].sum())
+        those = slice(first, first + int(counts[at]))
+        named = self.parameters if self.weights is None else {**self.parameters, "weights": self.weights}
+        return {name: values[those] for name, values in named.items()}
+
+    # --- the partition of the rows; ``partition("row")`` has the same -----------------------------------------------
+
+    flat_labels = _of_rows(PartitionDraws.flat_labels)
+    n_clusters_pmf = _of_rows(PartitionDraws.n_clusters_pmf)
+    similarity = _of_rows(PartitionDraws.similarity)
+    sampled_similarity = _of_rows(PartitionDraws.sampled_similarity)
+    consensus = _of_rows(PartitionDraws.consensus)
+    credible_ball = _of_rows(PartitionDraws.credible_ball)
+    certainty = _of_rows(PartitionDraws.certainty)
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def impute(self, n_draws: int = 200, random_state: Any = 0) -> Imputation:
+        """What the missing cells of the table may hold: draws from their posterior, and their means.
+
+        Parameters
+        ----------
+        n_draws : int
+            Draws of each cell, spread over the draws of the clusters.
+        random_state : None, int or Generator
+
+        Returns
+        -------
+        Imputation
+            ``rows``, ``columns``, ``draws`` (draw, cell), ``mean``, ``best``; ``frame()`` lists the cells and
+            ``filled()`` is the whole table.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import countless as cl
+        >>> frame = pd.DataFrame({"x": [0.1, 0.2, 0.3, 9.1, 9.2, 9.3] * 3, "sort": list("aaabb") * 3 + list("bbb")})
+        >>> frame.loc[0, "x"] = None
+        >>> family = cl.families.Table({"x": "diagonal-gaussian"})
+        >>> model = cl.DPMixture(family=family, random_state=0).fit(frame)
+        >>> missing = model.posterior_.impute()
+        >>> missing.rows.tolist(), missing.draws.shape
+        ([0], (200, 1))
+        """
+        return impute(self, n_draws, random_state)
+
+    def summaries(self, labels: ArrayLike | None = None, most_traits: int | None = None) -> list[ClusterSummary]:
+        """What each cluster is like: its size with an interval, how sure it is, and what distinguishes it.
+
+        Parameters
+        ----------
+        labels : array of int, optional
+            The clustering to describe, ``model.labels_`` for one; default, the consensus, which is computed again.
+        most_traits : int, optional
+            Traits to keep for each cluster; default, all.
+
+        Returns
+        -------
+        list of ClusterSummary
+            In the order of the labels.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> [found.traits[0].text for found in model.posterior_.summaries(model.labels_)]
+        ['column 0 0.10 (others 9.10)', 'column 0 9.10 (others 0.10)']
+        """
+        if self.data is None:
+            raise ValueError("summaries: this posterior does not know its rows; ask the posterior_ of a fitted model")
+        if labels is None:
+            labels = self.consensus() if self.mode is None else self.mode
+        draws = self.flat_labels(max(50, BUDGET // max(len(self.data.rows), 1)))
+        return summarise(self.data, draws, labels, most_traits)
+
+    def summaries_frame(self, labels: ArrayLike | None = None, most_traits: int = 3) -> pd.DataFrame:
+        """``summaries`` as a table with one row per cluster, its clearest traits in words."""
+        return summaries_frame(self.summaries(labels), most_traits)
+
+    def arviz_extras(self) -> dict[str, Any]:
+        """Truncation, the rows, and how the columns were read."""
+        extras: dict[str, Any] = {}
+        if self.truncation is not None:
+            extras["sample_stats"] = {
+                "n_sticks": self.truncation.n_sticks,
+                "truncation_bound": self.truncation.bound,
+            }
+        if self.data is not None:
+            columns = self.data.columns
+            levels = {each.name: list(each.levels) for each in columns if each.levels is not None}
+            extras["coords"] = {"column": self.data.names}
+            extras["observed_data"] = {"rows": (self.data.rows, ("row", "column"))}
+            extras["attrs"] = {
+                "family": type(self.data.family).__name__,
+                "prior": type(self.data.prior).__name__,
+                "columns": json.dumps({each.name: each.family for each in columns}),
+                "levels": json.dumps(levels),
+            }
+        return extras

@@ -1,0 +1,49 @@
+"""Records that draws of a mixture carry besides labels: a mixture in closed form, and truncated sticks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...priors.verbs import Prior
+
+
+class Components(NamedTuple):
+    """A mixture in closed form: posterior statistics of each component (K, S) in local units, and log weights.
+
+    ``log_weights`` has one entry more than there are components: the weight of anything not seen yet.
+    """
+
+    statistics: NDArray[np.float64]
+    log_weights: NDArray[np.float64]
+
+
+class Truncation(NamedTuple):
+    """Truncated sticks of each kept draw (chain, draw).
+
+    ``n_sticks`` is their number T; ``bound`` is 4 n E[what T - 1 sticks leave], which the variation distance between
+    the laws of n rows under the truncated and the whole prior does not exceed (Ishwaran and James 2001, theorem 2,
+    by Bernoulli's inequality); ``formula`` is its approximation 4 n exp(-(T - 1) / concentration), close to the bound
+    for large concentrations of a Dirichlet process only, and the bound itself for other priors.
+    """
+
+    n_sticks: NDArray[np.int64]
+    bound: NDArray[np.float64]
+    formula: NDArray[np.float64]
+
+
+def truncation_of(
+    prior: Prior, n_rows: int, n_sticks: NDArray[np.int64], concentration: NDArray[np.float64]
+) -> Truncation:
+    """The two bounds of each draw; computed once for each pair of values."""
+    pairs = np.stack([n_sticks.ravel(), concentration.ravel()])
+    values, where = np.unique(pairs, axis=1, return_inverse=True)
+    bounds = np.empty((2, values.shape[1]))
+    for at, (count, value) in enumerate(values.T):
+        fixed = prior.with_concentration(value)
+        bounds[0, at] = fixed.truncation_bound(n_rows, int(count))
+        bounds[1, at] = fixed.truncation_formula(n_rows, int(count))
+    bound, formula = bounds[:, where.ravel()].reshape(2, *n_sticks.shape)
+    return Truncation(n_sticks, bound, formula)

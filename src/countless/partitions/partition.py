@@ -1,0 +1,215 @@
+"""A partition of rows: seats and clusters that belong together, with everything derived kept current.
+
+Sweeps, split-merge proposals and conditional modes (the other files of this room) work on a ``Partition``, whoever owns
+it: the state of a mixture is one, and a model whose rows are latent keeps one over rows that it draws itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.jit import kernel
+from ..core.validate import as_labels
+from ..families import verbs
+from ..families.base import Family
+from ..priors.verbs import Prior
+from .clusters import Clusters
+from .seats import SPARE_SLOTS, FloatArray, IntArray, Seats, slots_for
+
+
+class Partition:
+    """Rows at their clusters.
+
+    Parameters
+    ----------
+    rows : array (row, width)
+        As kernels take them, in the units of the arithmetic; a model that draws its rows may write into them.
+    family : Family
+        In the same units.
+    prior : Prior
+        Resolved.
+    labels : array of int (row,)
+    concentration : float
+    log_new : array (row,), optional
+        Log prior predictive of each row, where it is known already.
+    """
+
+    def __init__(
+        self,
+        rows: FloatArray,
+        family: Family,
+        prior: Prior,
+        labels: IntArray,
+        concentration: float,
+        log_new: FloatArray | None = None,
+    ) -> None:
+        self.rows = rows
+        self.seats = Seats(prior, labels, concentration)
+        self.clusters = Clusters(family, self.seats.capacity)
+        self.log_new = log_prior_predictives(family, rows) if log_new is None else log_new
+        self._rebuild()
+
+    @property
+    def hyper(self) -> Any:
+        """Hyperparameters of the family as kernels receive them."""
+        return self.clusters.hyper
+
+    @property
+    def n_rows(self) -> int:
+        return self.seats.n_items
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters in use; set by those who run kernels that change it."""
+        return self.seats.n_clusters
+
+    @n_clusters.setter
+    def n_clusters(self, value: int) -> None:
+        self.seats.n_clusters = int(value)
+
+    @property
+    def labels(self) -> IntArray:
+        """Slot of each row; change it with ``relabel``."""
+        return self.seats.arrays.labels
+
+    @property
+    def concentration(self) -> float:
+        return self.seats.concentration
+
+    @property
+    def capacity(self) -> int:
+        return self.seats.capacity
+
+    def cluster_sizes(self) -> IntArray:
+        """Sizes of the clusters in use."""
+        return self.seats.cluster_sizes()
+
+    def partition(self) -> IntArray:
+        """Labels numbered by first appearance."""
+        return self.seats.partition()
+
+    def slots(self) -> IntArray:
+        """Slots in use, in the order of ``partition()``."""
+        return self.seats.slots()
+
+    # --- room -----------------------------------------------------------------------------------------------------
+
+    def reserve(self, n_clusters: int) -> None:
+        """Make sure that as many more clusters can be made, as far as there are rows for them."""
+        while self.capacity < min(self.n_rows, self.n_clusters + n_clusters) + SPARE_SLOTS:
+            self.grow()
+
+    def grow(self) -> None:
+        """Make room for twice as many clusters; slots in use keep their numbers."""
+        self.enlarge(min(self.n_rows, 2 * self.capacity) + SPARE_SLOTS)
+
+    def enlarge(self, capacity: int) -> None:
+        """Make room for so many slots, if there is less; slots keep their numbers."""
+        if capacity > self.capacity:
+            self.seats.enlarge(capacity)
+            self.clusters.enlarge(capacity)
+
+    def compact(self) -> None:
+        """Renumber the slots in use 0, 1, 2, ... so that sweeps need not step over free ones."""
+        self.renumber(self.seats.arrays.active.copy())
+
+    def compact_if_sparse(self) -> None:
+        """The same where free slots among those in use have become many."""
+        if self.seats.in_use.max() >= 8 + 1.25 * self.n_clusters:
+            self.compact()
+
+    def renumber(self, order: IntArray) -> None:
+        """Slots order[0], order[1], ... become 0, 1, ...; ``order`` lists every slot."""
+        self.seats.renumber(order)
+        self.clusters.renumber(order)
+
+    # --- changes ----------------------------------------------------------------------------------------------------
+
+    def relabel(self, labels: Any) -> None:
+        """Put the rows into other clusters: any labels, one per row; equal labels share a cluster.
+
+        Sizes, statistics and caches follow. Clusters may come, go and be renumbered; parameters that were drawn for
+        clusters are forgotten.
+        """
+        numbered = as_labels(labels, n_rows=self.n_rows)
+        self.enlarge(slots_for(self.n_rows, int(numbered.max()) + 1))
+        self.seats.seat(numbered)
+        self.clusters.arrays.parameters[:] = np.nan
+        self._rebuild()
+
+    def set_concentration(self, value: float) -> None:
+        """Use this concentration from now on."""
+        self.seats.set_concentration(value)
+
+    def set_family(self, family: Family) -> None:
+        """Use these hyperparameters from now on."""
+        self.clusters.set_family(family)
+        self.log_new = log_prior_predictives(family, self.rows)
+        self._rebuild()
+
+    def rebuild(self) -> float:
+        """Recompute statistics and caches from the rows; returns how far the statistics had drifted.
+
+        Raises ValueError where labels were changed by hand and no longer agree with the clusters in use.
+        """
+        self.seats.check()
+        return self._rebuild()
+
+    def _rebuild(self) -> float:
+        in_use = self.seats.in_use
+        before = self.clusters.arrays.statistics[in_use]
+        _rebuild(self.hyper, self.rows, self.seats.arrays, self.clusters.arrays, self.n_clusters)
+        after = self.clusters.arrays.statistics[in_use]
+        return float(np.max(np.abs(before - after) / (1.0 + np.abs(after)), initial=0.0))
+
+    # --- what it says -----------------------------------------------------------------------------------------------
+
+    def log_prior(self) -> float:
+        """Log probability of the partition, with the density of a learned log concentration."""
+        return self.seats.log_prior()
+
+    def log_evidence(self) -> float:
+        """Log density of the rows given the partition, in the units of the arithmetic."""
+        return self.clusters.log_evidence(self.seats.in_use)
+
+
+def log_prior_predictives(family: Family, rows: FloatArray) -> FloatArray:
+    """Log prior predictive of each row."""
+    empty = family.allocate(1)
+    out = np.empty(len(rows))
+    _score_rows(family.prepare(), empty.statistics, empty.cache, rows, empty.work, out)
+    return out
+
+
+def thawed_parts(
+    partition: Partition, rows: NDArray[Any], log_new: FloatArray, seats: Seats, clusters: Clusters
+) -> None:
+    """Fill a bare partition with parts that a checkpoint has kept."""
+    if not np.isfinite(clusters.arrays.statistics[seats.in_use]).all():
+        raise ValueError("the state of a chain holds statistics that are not finite")
+    partition.rows, partition.log_new, partition.seats, partition.clusters = rows, log_new, seats, clusters
+
+
+@kernel
+def _score_rows(family, statistics, cache, rows, work, out):
+    for i in range(rows.shape[0]):
+        out[i] = verbs.log_predictive(family, statistics, cache, 0, rows[i], work)
+
+
+@kernel
+def _rebuild(family, rows, seats, clusters, n_clusters):
+    statistics, work = clusters.statistics, clusters.work
+    width = statistics.shape[1]
+    for k in range(statistics.shape[0]):
+        for s in range(width):
+            statistics[k, s] = 0.0
+    for i in range(rows.shape[0]):
+        k = seats.labels[i]
+        verbs.row_statistics(family, rows[i], work)
+        for s in range(width):
+            statistics[k, s] += work[s]
+    for position in range(n_clusters):
+        verbs.refresh(family, statistics, clusters.cache, seats.active[position], work)

@@ -1,0 +1,209 @@
+"""Seats: which group each item sits in, the sizes of the groups, and what the prior says about them.
+
+Items are rows of a table, its columns, moments of a sequence or subjects of a study: seats know nothing of their data.
+A group is a slot, a number below the capacity. ``active[:n_clusters]`` lists the slots in use and
+``active[n_clusters:]`` the free ones, so that groups come and go in constant time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.jit import kernel
+from ..core.validate import by_first_appearance
+from ..priors.verbs import Prior
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Free slots that moves may always count on: one for a new group, two to build proposals in.
+SPARE_SLOTS = 3
+# Slots that there is room for at the start of a chain.
+FEWEST_SLOTS = 16
+
+
+def slots_for(n_items: int, n_clusters: int) -> int:
+    """Capacity that a chain with so many groups begins with."""
+    return min(n_items, max(FEWEST_SLOTS, 2 * n_clusters)) + SPARE_SLOTS
+
+
+class SeatArrays(NamedTuple):
+    """Seats as kernels receive them; ``offset`` and ``log_v`` are the table of the prior at this concentration."""
+
+    labels: IntArray
+    sizes: IntArray
+    active: IntArray
+    log_weights: FloatArray
+    offset: float
+    log_v: FloatArray
+
+
+class Seats:
+    """Labels of items, sizes of groups, the table of the prior, and the concentration.
+
+    Parameters
+    ----------
+    prior : Prior
+        Resolved.
+    labels : array of int (item,)
+    concentration : float
+    """
+
+    def __init__(self, prior: Prior, labels: IntArray, concentration: float) -> None:
+        labels = by_first_appearance(labels)
+        self.prior = prior
+        self.n_clusters = int(labels.max()) + 1
+        self.concentration = concentration
+        capacity = slots_for(len(labels), self.n_clusters)
+        sizes = np.bincount(labels, minlength=capacity)
+        self.arrays = self._arrays(labels, sizes, np.arange(capacity, dtype=np.int64))
+
+    def _arrays(self, labels: IntArray, sizes: IntArray, active: IntArray) -> SeatArrays:
+        table = self._fixed().table(len(labels), len(sizes))
+        return SeatArrays(labels, sizes, active, np.empty(len(sizes) + 1), *table)
+
+    def _fixed(self) -> Prior:
+        """The prior at the present concentration."""
+        return self.prior.with_concentration(self.concentration) if self.prior.is_learned else self.prior
+
+    @property
+    def n_items(self) -> int:
+        return len(self.arrays.labels)
+
+    @property
+    def capacity(self) -> int:
+        """Number of slots, used and free."""
+        return len(self.arrays.sizes)
+
+    @property
+    def in_use(self) -> IntArray:
+        """Slots in use."""
+        return self.arrays.active[: self.n_clusters]
+
+    def cluster_sizes(self) -> IntArray:
+        """Sizes of the groups."""
+        return self.arrays.sizes[self.in_use]
+
+    def partition(self) -> IntArray:
+        """Labels numbered by first appearance."""
+        return by_first_appearance(self.arrays.labels)
+
+    def slots(self) -> IntArray:
+        """Slots in use, in the order of ``partition()``: by first appearance."""
+        labels = self.arrays.labels
+        first = np.unique(labels, return_index=True)[1]
+        return labels[np.sort(first)]
+
+    def set_concentration(self, value: float) -> None:
+        """Use this concentration from now on."""
+        self.concentration = value
+        offset, log_v = self._fixed().table(self.n_items, self.capacity)
+        self.arrays = self.arrays._replace(offset=offset, log_v=log_v)
+
+    def log_prior(self) -> float:
+        """Log probability of the partition, and of a learned concentration (density of its logarithm)."""
+        value = float(_log_prior(self.arrays, self.n_clusters))
+        return value + (self.prior.log_concentration_prior(self.concentration) if self.prior.is_learned else 0.0)
+
+    def enlarge(self, capacity: int) -> None:
+        """Make room for so many slots; slots keep their numbers."""
+        used, old = self.capacity, self.arrays
+        sizes, active = np.zeros(capacity, dtype=np.int64), np.arange(capacity, dtype=np.int64)
+        sizes[:used], active[:used] = old.sizes, old.active
+        self.arrays = self._arrays(old.labels, sizes, active)
+
+    def renumber(self, order: IntArray) -> None:
+        """Slots order[0], order[1], ... become 0, 1, ...; ``order`` lists every slot."""
+        old = self.arrays
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        self.arrays = old._replace(labels=place[old.labels], sizes=old.sizes[order], active=place[old.active])
+
+    def seat(self, labels: IntArray) -> None:
+        """Give items these slots; which slots are in use follows."""
+        arrays = self.arrays
+        arrays.labels[:] = labels
+        arrays.sizes[:] = np.bincount(labels, minlength=self.capacity)
+        arrays.active[:] = np.argsort(arrays.sizes == 0, kind="stable")
+        self.n_clusters = int(np.count_nonzero(arrays.sizes))
+
+    def check(self) -> None:
+        """Raise ValueError unless labels, sizes and the list of slots in use agree with each other."""
+        labels, sizes, active = self.arrays[:3]
+        capacity = len(sizes)
+        agree = (
+            1 <= self.n_clusters <= capacity
+            and labels.min() >= 0
+            and labels.max() < capacity
+            and np.array_equal(np.sort(active), np.arange(capacity))
+            and np.array_equal(np.bincount(labels, minlength=capacity), sizes)
+            and bool(np.all(sizes[self.in_use] > 0))
+            and int(np.count_nonzero(sizes)) == self.n_clusters
+        )
+        if not agree:
+            raise ValueError("labels do not agree with the clusters in use; change labels with state.relabel(labels)")
+
+    def copy(self) -> Seats:
+        """An independent copy."""
+        twin = Seats.__new__(Seats)
+        twin.prior, twin.n_clusters, twin.concentration = self.prior, self.n_clusters, self.concentration
+        labels, sizes, active, log_weights, offset, log_v = self.arrays
+        twin.arrays = SeatArrays(labels.copy(), sizes.copy(), active.copy(), log_weights.copy(), offset, log_v)
+        return twin
+
+    def freeze(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Numbers and arrays from which ``thaw`` makes the same seats."""
+        numbers = {"n_clusters": int(self.n_clusters), "concentration": float(self.concentration)}
+        return numbers, {name: getattr(self.arrays, name).copy() for name in ("labels", "sizes", "active")}
+
+    @classmethod
+    def thaw(cls, prior: Prior, n_items: int, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Seats:
+        """Seats from what ``freeze`` gave; ValueError where that cannot be seats of so many items."""
+        n_clusters, concentration = numbers["n_clusters"], numbers["concentration"]
+        if type(n_clusters) is not int or type(concentration) is not float:
+            raise ValueError("the state of a chain holds a number of the wrong type")
+        if not 0.0 < concentration < math.inf:
+            raise ValueError(f"the state of a chain holds the concentration {concentration}")
+        found = [arrays[name] for name in ("labels", "sizes", "active")]
+        capacity = len(found[1])
+        if any(part.dtype != np.int64 for part in found) or [part.shape for part in found] != [
+            (n_items,),
+            (capacity,),
+            (capacity,),
+        ]:
+            raise ValueError("the state of a chain holds labels of the wrong shape or type")
+        seats = cls.__new__(cls)
+        seats.prior, seats.n_clusters, seats.concentration = prior, n_clusters, concentration
+        seats.arrays = seats._arrays(*(part.copy() for part in found))
+        seats.check()
+        return seats
+
+
+@kernel
+def log_size_weight(size, offset):
+    """Factor of the prior for one group: log of (1 + offset) (2 + offset) ... (size - 1 + offset)."""
+    return math.lgamma(size + offset) - math.lgamma(1.0 + offset)
+
+
+@kernel
+def _log_prior(seats, n_clusters):
+    """log V(t) + sum over groups of log Gamma(n + offset) / Gamma(1 + offset)."""
+    total = seats.log_v[n_clusters]
+    for position in range(n_clusters):
+        total += log_size_weight(seats.sizes[seats.active[position]], seats.offset)
+    return total
+
+
+@kernel
+def retire(active, n_clusters, k):
+    """Free slot ``k``: the last slot in use takes its place in the list."""
+    for position in range(n_clusters):
+        if active[position] == k:
+            active[position] = active[n_clusters - 1]
+            active[n_clusters - 1] = k
+            return
