@@ -9,7 +9,7 @@ from common import print_table, use_shared
 
 import countless as cl
 from countless.inference import Problem, State
-from countless.partitions.sweep import GibbsSweep
+from countless.models.mixture.moves.sweeps import GibbsSweep
 
 use_shared("yardstick")
 import gibbs_yardstick  # noqa: E402
@@ -28,7 +28,7 @@ def seconds_per_sweep(n: int, d: int, k: int, sweeps: int = 15) -> float:
     times = []
     for _ in range(sweeps):
         start = time.perf_counter()
-        move.step(rng, state, problem)
+        move.step(rng, state)
         times.append(time.perf_counter() - start)
     return float(np.median(times[2:]))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.chains.schedule import Move, Schedule
+from countless.chains import Move, Schedule
 from countless.inference import Problem, State
 
 from .enumeration import expected_total_variation, frequencies, total_variation
@@ -35,10 +35,10 @@ class Rarely:
         self._every = every
         self._rounds = 0
 
-    def step(self, rng: np.random.Generator, state: State, problem: Problem) -> None:
+    def step(self, rng: np.random.Generator, state: State) -> None:
         self._rounds += 1
         if self._rounds % self._every == 0:
-            self._move.step(rng, state, problem)
+            self._move.step(rng, state)
 
 
 def run_chain(
@@ -50,11 +50,11 @@ def run_chain(
     schedule = Schedule(moves)
     kept = Draws(np.empty((n_draws, problem.n_rows), dtype=np.int64), np.empty(n_draws))
     for _ in range(WARMUP):
-        schedule.step(rng, state, problem)
+        schedule.step(rng, state)
     for draw in range(n_draws):
         for _ in range(thin):
-            schedule.step(rng, state, problem)
-        kept.labels[draw] = state.chain.labels
+            schedule.step(rng, state)
+        kept.labels[draw] = state.labels
         kept.concentration[draw] = state.concentration
     return kept
 

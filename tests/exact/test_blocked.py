@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from countless.inference import Problem
-from countless.models.mixture.engines import blocked_gibbs
-from countless.models.mixture.engines.blocked_gibbs import BlockedSweep
+from countless.models.mixture.moves import blocked
+from countless.models.mixture.moves.blocked import BlockedSweep
 from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
 from helpers import batch_error
 
@@ -134,16 +134,16 @@ def test_three_sticks_are_not_the_whole_prior(rng):
 
 
 def test_components_in_any_order_fail(rng, monkeypatch):
-    monkeypatch.setattr(blocked_gibbs, "switch_components", lambda rng, counts, shapes: rng.permutation(len(counts)))
+    monkeypatch.setattr(blocked, "switch_components", lambda rng, counts, shapes: rng.permutation(len(counts)))
     family, X = example("poisson")
     draws = _draws("poisson", PRIORS["crp"], rng, 4, 4)
     assert excess(draws.labels, truncated_posterior(family, X, PRIORS["crp"], 4), rng) > LIMIT
 
 
 def test_weights_that_do_not_see_the_labels_fail(rng, monkeypatch):
-    right = blocked_gibbs.draw_log_weights
+    right = blocked.draw_log_weights
     monkeypatch.setattr(
-        blocked_gibbs, "draw_log_weights", lambda rng, counts, shapes: right(rng, np.zeros_like(counts), shapes)
+        blocked, "draw_log_weights", lambda rng, counts, shapes: right(rng, np.zeros_like(counts), shapes)
     )
     family, X = example("poisson")
     draws = _draws("poisson", PRIORS["crp"], rng, 4, 4, n_draws=15_000, thin=1)

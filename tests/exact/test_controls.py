@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from countless.inference import Problem
+from countless.models.mixture.moves.split_merge import SplitMerge
+from countless.models.mixture.moves.sweeps import GibbsSweep
 from countless.partitions import split_merge
-from countless.partitions.split_merge import SplitMerge
-from countless.partitions.sweep import GibbsSweep
 from countless.priors import PitmanYor
 
 from .chains import LIMIT, N_DRAWS, excess, run_chain
@@ -26,11 +26,11 @@ class WithTable:
         self._move = move
         self._change = change
 
-    def step(self, rng, state, problem):
-        right = state.table
-        state.table = self._change(right)
-        self._move.step(rng, state, problem)
-        state.table = right
+    def step(self, rng, state):
+        right = state.seats.arrays
+        state.seats.arrays = self._change(right)
+        self._move.step(rng, state)
+        state.seats.arrays = state.seats.arrays._replace(offset=right.offset, log_v=right.log_v)
 
 
 def _half_a_row_more(table):

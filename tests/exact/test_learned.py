@@ -9,8 +9,8 @@ from scipy.stats import gamma as gamma_law
 
 from countless.inference import Problem
 from countless.models.mixture.moves.concentration import ConcentrationUpdate
-from countless.partitions.split_merge import SplitMerge
-from countless.partitions.sweep import GibbsSweep
+from countless.models.mixture.moves.split_merge import SplitMerge
+from countless.models.mixture.moves.sweeps import GibbsSweep
 from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 from helpers import batch_error
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from countless.inference import MAP, Problem
+from countless.inference import MAP, Problem, Watch
 from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
 from helpers import generator
 
@@ -41,7 +41,7 @@ def _searches():
         prior = list(PRIORS.values())[(number + number // len(EXAMPLES)) % len(PRIORS)]
         family, X = _random_rows(name, prior, rng)
         log_joint = log_priors(prior, N_ROWS) + log_evidences(family, X)
-        draws = MAP().run(Problem.of(X, family, prior), rng, progress=False)
+        draws = MAP().run(Problem.of(X, family, prior), rng, Watch(progress=False))
         at = np.flatnonzero((partitions(N_ROWS) == draws.labels[0, 0]).all(axis=1))[0]
         found.append((draws, log_joint.max(), log_joint[at]))
     return found
@@ -79,7 +79,7 @@ def test_the_mode_with_a_learned_concentration(name, prior, rng):
     for _ in range(5):
         family, X = _random_rows(name, prior, rng)
         log_joint = _best_over_concentrations(prior) + log_evidences(family, X)
-        draws = MAP().run(Problem.of(X, family, prior), rng, progress=False)
+        draws = MAP().run(Problem.of(X, family, prior), rng, Watch(progress=False))
         assert draws.log_joint[0, 0] <= log_joint.max() + 1e-6
         assert _never_falls(draws.objective)
         hits += draws.log_joint[0, 0] >= log_joint.max() - 1e-6

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from countless.inference import Problem
-from countless.partitions.split_merge import SplitMerge
-from countless.partitions.sweep import GibbsSweep
+from countless.models.mixture.moves.split_merge import SplitMerge
+from countless.models.mixture.moves.sweeps import GibbsSweep
 
 from .chains import LIMIT, N_DRAWS, Rarely, excess, run_chain
 from .enumeration import exact_posterior, frequencies, partitions, total_variation

@@ -17,8 +17,8 @@ from scipy.special import logsumexp, multigammaln
 from countless.chains.schedule import Schedule
 from countless.families import FAMILIES, Table
 from countless.inference import Problem, State
-from countless.partitions.split_merge import SplitMerge
-from countless.partitions.sweep import GibbsSweep
+from countless.models.mixture.moves.split_merge import SplitMerge
+from countless.models.mixture.moves.sweeps import GibbsSweep
 from countless.priors import CRP, PitmanYor
 
 from .chains import LIMIT, WARMUP, excess, run_chain
@@ -157,7 +157,7 @@ def test_sweep_and_split_merge_with_holes(names, rng):
     posterior, _ = _exact(names, prior)
     assert posterior.max() < 0.6
     assert np.sum(posterior > 0.02) >= 3
-    problem = Problem.of(rows, table, prior).for_chain()
+    problem = Problem.of(rows, table, prior)
     draws = run_chain(problem, [GibbsSweep(), SplitMerge(3)], rng, thin=2)
     assert excess(draws.labels, posterior, rng) <= LIMIT
 
@@ -168,14 +168,14 @@ def drawn():
     rng = np.random.default_rng(5)
     names = GROUPS[0]
     table, rows = _columns(*names)
-    problem = Problem.of(rows, table, CRP(1.0)).for_chain()
+    problem = Problem.of(rows, table, CRP(1.0))
     state = State(problem, np.zeros(len(rows), dtype=np.int64), 1.0)
     schedule = Schedule([GibbsSweep()])
     cells = np.empty((20_000, 2))
     for sweep in range(-WARMUP, len(cells)):
-        schedule.step(rng, state, problem)
+        schedule.step(rng, state)
         if sweep >= 0:
-            cells[sweep] = problem.drawn_cells()
+            cells[sweep] = state.missing_values()
     return cells
 
 
@@ -192,23 +192,23 @@ class _IgnoringTheRow:
 
     name = "broken"
 
-    def step(self, rng, state, problem):
+    def step(self, rng, state):
         d = 2
-        family = next(block.family for block in problem.family.blocks if block.name == "gaussian")
+        family = next(block.family for block in state.problem.family.blocks if block.name == "gaussian")
         for row in (1, 5):
-            members = [i for i in np.flatnonzero(state.chain.labels == state.chain.labels[row]) if i != row]
-            cells = problem.rows[members][:, -2 * d : -d]
+            members = [i for i in np.flatnonzero(state.labels == state.labels[row]) if i != row]
+            cells = state.rows[members][:, -2 * d : -d]
             parameters = family.draw_parameters(rng, np.ascontiguousarray(cells))
             fresh = family.draw_rows(parameters, 1, rng)[0]
-            marks = problem.rows[row, -d:] > 0
-            problem.rows[row, -2 * d : -d][marks] = fresh[marks]
-        state.rebuild(problem)
+            marks = state.rows[row, -d:] > 0
+            state.rows[row, -2 * d : -d][marks] = fresh[marks]
+        state.rebuild()
 
 
 def test_filling_from_the_unconditional_law_is_caught(rng):
     names = GROUPS[0]
     table, rows = _columns(*names)
-    problem = Problem.of(rows, table, CRP(1.0)).for_chain()
+    problem = Problem.of(rows, table, CRP(1.0))
     posterior, _ = _exact(names, CRP(1.0))
     draws = run_chain(problem, [GibbsSweep(), _IgnoringTheRow()], rng, thin=2)
     assert excess(draws.labels, posterior, rng) > LIMIT

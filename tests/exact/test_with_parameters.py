@@ -14,9 +14,9 @@ import pytest
 from countless.families import verbs
 from countless.inference import Problem
 from countless.models.mixture.moves.concentration import ConcentrationUpdate
+from countless.models.mixture.moves.split_merge import SplitMerge
+from countless.models.mixture.moves.sweeps import ParameterSweep, SingleSiteSweep
 from countless.partitions import parameter_sweep
-from countless.partitions.parameter_sweep import ParameterSweep, SingleSiteSweep
-from countless.partitions.split_merge import SplitMerge
 from countless.priors import CRP, Gamma
 
 from .chains import LIMIT, excess, run_chain
@@ -82,12 +82,12 @@ def test_a_sweep_with_a_wrong_table_fails(sweep, rng):
     assert _excess("poisson", PRIORS["crp"], [WithTable(sweep(), _clusters_too_cheap)], rng, thin=6) > LIMIT
 
 
-def _from_the_prior(family, rng, chain, slots):
+def _from_the_prior(family, rng, clusters, slots):
     for k in slots:
-        statistics = np.zeros_like(chain.statistics[:1])
-        cache = np.zeros_like(chain.cache[:1])
-        verbs.refresh(family, statistics, cache, 0, chain.work)
-        verbs.draw_parameters(family, statistics, cache, 0, rng, chain.parameters[k : k + 1])
+        statistics = np.zeros_like(clusters.statistics[:1])
+        cache = np.zeros_like(clusters.cache[:1])
+        verbs.refresh(family, statistics, cache, 0, clusters.work)
+        verbs.draw_parameters(family, statistics, cache, 0, rng, clusters.parameters[k : k + 1])
 
 
 def test_parameters_that_do_not_see_the_rows_fail(rng, monkeypatch):
@@ -104,9 +104,9 @@ def test_new_values_of_rows_from_the_prior_fail(wrong, rng, monkeypatch):
     if wrong:
         right = parameter_sweep._open
 
-        def blind(family, rng, chain, k, row):
-            right(family, rng, chain, k, row)
-            _from_the_prior(family, rng, chain, [k])
+        def blind(family, rng, seats, clusters, k, row):
+            right(family, rng, seats, clusters, k, row)
+            _from_the_prior(family, rng, clusters, [k])
 
         monkeypatch.setattr(parameter_sweep, "_open", blind)
     shown = _excess("poisson", PRIORS["crp"], [SingleSiteSweep()], rng, thin=3, n_draws=1_000)

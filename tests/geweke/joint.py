@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.chains.schedule import Move
+from countless.chains import Move
 from countless.families import Family
 from countless.inference import Problem, State
 from countless.priors import Gamma, Prior
@@ -52,12 +52,11 @@ class Model:
         out[np.argsort(labels, kind="stable")] = drawn
         return out
 
-    def start(self, X: FloatArray, labels: IntArray, concentration: float) -> tuple[Problem, State]:
+    def start(self, X: FloatArray, labels: IntArray, concentration: float) -> State:
         """What the moves work on."""
-        problem = Problem.of(X, self.family, self.prior)
-        return problem, State(problem, labels, concentration)
+        return State(Problem.of(X, self.family, self.prior), labels, concentration)
 
-    def describe(self, X: FloatArray, problem: Problem, state: State) -> dict[str, float]:
+    def describe(self, X: FloatArray, state: State) -> dict[str, float]:
         """Statistics that do not depend on the names of clusters."""
         sizes = state.cluster_sizes()
         numbers = {
@@ -66,7 +65,7 @@ class Model:
             "rows alone": float(np.sum(sizes == 1)),
             "mean": float(X.mean()),
             "mean square": float(np.mean(X**2)),
-            "log joint": state.log_joint(problem) / N_ROWS,
+            "log joint": state.log_joint() / N_ROWS,
         }
         if self.prior.is_learned:
             log_c = float(np.log(state.concentration))
@@ -80,7 +79,7 @@ def independent(model: Model, rng: np.random.Generator, n_draws: int = N_DRAWS) 
     def one() -> dict[str, float]:
         labels, concentration = model.draw_partition(rng)
         X = model.redraw_rows(labels, None, rng)
-        return model.describe(X, *model.start(X, labels, concentration))
+        return model.describe(X, model.start(X, labels, concentration))
 
     return collect(one, n_draws)
 
@@ -89,16 +88,16 @@ def successive(model: Model, moves: Sequence[Move], rng: np.random.Generator) ->
     """The successive-conditional simulator; it begins with a draw from the joint law, so needs no warm-up."""
     labels, concentration = model.draw_partition(rng)
     X = model.redraw_rows(labels, None, rng)
-    problem, state = model.start(X, labels, concentration)
+    state = model.start(X, labels, concentration)
 
     def one() -> dict[str, float]:
-        nonlocal X, problem, state
+        nonlocal X, state
         for move in moves:
-            move.step(rng, state, problem)
+            move.step(rng, state)
         labels = state.partition()
         X = model.redraw_rows(labels, X, rng)
-        problem, state = model.start(X, labels, state.concentration)
-        return model.describe(X, problem, state)
+        state = model.start(X, labels, state.concentration)
+        return model.describe(X, state)
 
     return collect(one)
 

@@ -9,8 +9,8 @@ import pytest
 
 from countless.families import Categorical, Gaussian, Poisson
 from countless.models.mixture.moves.concentration import ConcentrationUpdate
-from countless.partitions.split_merge import SplitMerge
-from countless.partitions.sweep import GibbsSweep
+from countless.models.mixture.moves.split_merge import SplitMerge
+from countless.models.mixture.moves.sweeps import GibbsSweep
 from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
 from helpers import generator, z_limit
 
@@ -81,12 +81,12 @@ class _Tilted:
         self.name = move.name
         self._move, self._tilt, self._offset = move, tilt, offset
 
-    def step(self, rng, state, problem):
-        right = state.table
+    def step(self, rng, state):
+        right = state.seats.arrays
         tilted = right.log_v + self._tilt * np.arange(len(right.log_v))
-        state.table = right._replace(offset=right.offset + self._offset, log_v=tilted)
-        self._move.step(rng, state, problem)
-        state.table = right
+        state.seats.arrays = right._replace(offset=right.offset + self._offset, log_v=tilted)
+        self._move.step(rng, state)
+        state.seats.arrays = state.seats.arrays._replace(offset=right.offset, log_v=right.log_v)
 
 
 class _BlindConcentration:
@@ -94,8 +94,8 @@ class _BlindConcentration:
 
     name = "concentration"
 
-    def step(self, rng, state, problem):
-        state.set_concentration(problem, problem.prior.concentration.sample(rng))
+    def step(self, rng, state):
+        state.set_concentration(state.seats.prior.concentration.sample(rng))
 
 
 BROKEN = {

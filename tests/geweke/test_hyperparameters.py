@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from countless.inference import Problem, State
 from countless.models.mixture.moves.hyperparameters import HyperparameterUpdate
-from countless.partitions.sweep import GibbsSweep
+from countless.models.mixture.moves.sweeps import GibbsSweep
 from helpers import generator, z_limit
 
 from .joint import Model, z_scores
@@ -30,7 +30,7 @@ def _tuned(case, logs):
 
 def _describe(case, X, labels, logs):
     model = _tuned(case, logs)
-    numbers = model.describe(X, *model.start(X, labels, float(model.prior.concentration)))
+    numbers = model.describe(X, model.start(X, labels, float(model.prior.concentration)))
     for name, value in logs.items():
         numbers |= {name: value, f"square of {name}": value**2, f"{name} * clusters": value * (labels.max() + 1)}
     return numbers
@@ -60,8 +60,9 @@ def _successive(case, move, rng):
     for _ in range(N_DRAWS):
         problem = Problem.of(X, untuned.family, untuned.prior).tuned(logs)
         state = State(problem, labels, float(untuned.prior.concentration))
-        GibbsSweep().step(rng, state, problem)
-        logs = dict(move.step(rng, state, problem).log_factors)
+        GibbsSweep().step(rng, state)
+        move.step(rng, state)
+        logs = dict(state.log_factors)
         labels = state.partition()
         X = _tuned(case, logs).redraw_rows(labels, X, rng)
         draws.append(_describe(case, X, labels, logs))

@@ -13,11 +13,11 @@ import pytest
 
 from countless.families import Categorical, Gaussian, Poisson
 from countless.inference import Problem
-from countless.models.mixture.engines import blocked_gibbs
-from countless.models.mixture.engines.blocked_gibbs import BlockedSweep
+from countless.models.mixture.moves import blocked
+from countless.models.mixture.moves.blocked import BlockedSweep
 from countless.models.mixture.moves.concentration import ConcentrationUpdate
-from countless.partitions.parameter_sweep import ParameterSweep, SingleSiteSweep
-from countless.partitions.split_merge import SplitMerge
+from countless.models.mixture.moves.split_merge import SplitMerge
+from countless.models.mixture.moves.sweeps import ParameterSweep, SingleSiteSweep
 from countless.priors import CRP, Gamma, PitmanYor
 from helpers import generator, z_limit
 
@@ -82,19 +82,19 @@ def _successive(model, moves, rng):
     """The moves, then rows from the parameters of their clusters, in turn."""
     labels, concentration = model.draw_partition(rng)
     X = model.redraw_rows(labels, None, rng)
-    problem, state = model.start(X, labels, concentration)
+    state = model.start(X, labels, concentration)
 
     def one():
-        nonlocal problem
         for move in moves:
-            move.step(rng, state, problem)
-        X = np.empty_like(problem.X)
+            move.step(rng, state)
+        X = np.empty_like(state.problem.X)
         for k in state.slots():
-            members = state.chain.labels == k
-            X[members] = model.family.draw_rows(state.chain.parameters[k], int(members.sum()), rng)
-        problem = Problem.of(X, model.family, model.prior)
-        state.rebuild(problem)
-        return model.describe(X, problem, state)
+            members = state.labels == k
+            X[members] = model.family.draw_rows(state.clusters.arrays.parameters[k], int(members.sum()), rng)
+        state.problem = problem = Problem.of(X, model.family, model.prior)
+        state.rows, state.log_new = problem.rows, problem.log_new
+        state.rebuild()
+        return model.describe(X, state)
 
     for _ in range(SETTLE):  # parameters and the order of sticks are not drawn from the joint law at first
         one()
@@ -135,5 +135,5 @@ def test_a_broken_move_fails(name, rng):
 
 
 def test_sticks_in_any_order_fail(rng, monkeypatch):
-    monkeypatch.setattr(blocked_gibbs, "switch_components", lambda rng, counts, shapes: rng.permutation(len(counts)))
+    monkeypatch.setattr(blocked, "switch_components", lambda rng, counts, shapes: rng.permutation(len(counts)))
     assert _worst("poisson", "truncated-learned", [BlockedSweep(3, 3)], rng) > (CLEAR, "")

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 import countless as cl
-from countless.core import jit as _jit
+from countless.core import jit
 from countless.inference import MAP, CollapsedGibbs
-from countless.models.mixture import state
-from countless.partitions import icm, split_merge, starts, sweep
+from countless.partitions import clusters, icm, partition, split_merge, starts, sweep
 
 SOURCES = Path(cl.__file__).resolve().parent
 ENGINES = {
@@ -60,8 +59,8 @@ def test_one_compilation_for_each_family(engine):
         for prior in ("pitman-yor", "finite-dirichlet", "mixture-of-finite", cl.priors.CRP(1.0)):
             cl.DPMixture(kind, prior, inference=ENGINES[engine], random_state=0).fit(X)
     kernels = {
-        "gibbs": [sweep._sweep, split_merge._propose, state._rebuild, state._log_joint, starts._allocate],
-        "map": [sweep._sweep, icm._join, icm._divide, state._rebuild, state._log_joint, starts._allocate],
+        "gibbs": [sweep._sweep, split_merge._propose, partition._rebuild, clusters._log_evidence, starts._allocate],
+        "map": [sweep._sweep, icm._join, icm._divide, partition._rebuild, clusters._log_evidence, starts._allocate],
     }
     for compiled in kernels[engine]:
         families = [signature[0].instance_class.__name__ for signature in compiled.signatures]
@@ -138,34 +137,42 @@ def test_a_cache_that_cannot_be_written_is_none(tmp_path):
 
 
 def test_where_the_cache_is(tmp_path):
-    """The folder that was asked for, then Numba's own, and in it one named after the sources."""
-    code = "from countless.core.jit import cache_directory, source_stamp; print(cache_directory(), source_stamp())"
+    """The folder that was asked for, then Numba's own."""
+    code = "from countless.core.jit import cache_directory; print(cache_directory())"
     chosen = {"COUNTLESS_CACHE_DIR": str(tmp_path / "a"), "NUMBA_CACHE_DIR": str(tmp_path / "b")}
     for settings, folder in ((chosen, "a"), ({**chosen, "COUNTLESS_CACHE_DIR": None}, "b")):
-        found, stamp = _python(code, **settings).split()
-        assert Path(found) == tmp_path / folder / "countless" / stamp
+        assert Path(_python(code, **settings).strip()) == tmp_path / folder / "countless" / "kernels"
 
 
-def test_any_change_of_any_source_changes_the_stamp(tmp_path):
-    shutil.copytree(SOURCES, tmp_path / "0", ignore=shutil.ignore_patterns("__pycache__"))
+def _edited(tree, name):
+    with (tree / name).open("a", encoding="utf-8") as file:
+        file.write("# one more line\n")
 
-    def stamp(change):
-        tree = tmp_path / str(len(list(tmp_path.iterdir())))
-        shutil.copytree(tmp_path / "0", tree)
-        change(tree)
-        return _jit.source_stamp(tree)
 
-    def append(name):
-        def change(tree):
-            with (tree / name).open("a", encoding="utf-8") as file:
-                file.write("# one more line\n")
+REACHED = ["core/jit.py", "core/special.py", "families/verbs.py", "partitions/sweep.py", "partitions/clusters.py"]
+ELSEWHERE = ["plots/heatmap.py", "families/poisson.py", "models/mixture/estimator.py", "partitions/icm.py"]
 
-        return change
 
-    names = ["_jit.py", "_special.py", "families/poisson.py", "inference/sweep.py", "priors/crp.py"]
-    stamps = [stamp(append(name)) for name in names]
-    stamps.append(stamp(lambda tree: (tree / "families" / "new.py").write_text("")))
-    stamps.append(stamp(lambda tree: (tree / "families" / "poisson.py").rename(tree / "families" / "fish.py")))
-    unchanged = stamp(lambda tree: None)
-    assert unchanged == stamp(lambda tree: None)
-    assert len({unchanged, *stamps}) == len(stamps) + 1
+@pytest.mark.parametrize(("name", "reached"), [*((name, True) for name in REACHED), *((n, False) for n in ELSEWHERE)])
+def test_a_stamp_covers_what_a_kernel_reaches_and_nothing_else(name, reached, tmp_path):
+    before = jit.source_stamp(["countless.partitions.sweep"])
+    shutil.copytree(SOURCES, tmp_path / "countless", ignore=shutil.ignore_patterns("__pycache__"))
+    _edited(tmp_path / "countless", name)
+    after = jit.source_stamp(["countless.partitions.sweep"], tmp_path / "countless")
+    assert (after != before) == reached
+
+
+_EVIDENCE = "import countless as cl; print(cl.families.Poisson(2.0, 3.0).log_marginal([[1.0], [4.0]]))"
+
+
+def test_an_edit_of_a_family_reaches_kernels_that_were_compiled_with_it(tmp_path):
+    """The same kernel of the same file, in a later process: it must not come from the cache."""
+    shutil.copytree(SOURCES, tmp_path / "countless", ignore=shutil.ignore_patterns("__pycache__"))
+    settings = {"PYTHONPATH": str(tmp_path), "COUNTLESS_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "0"}
+    before = float(_python(_EVIDENCE, **settings))
+    assert float(_python(_EVIDENCE, **settings)) == before
+    family = tmp_path / "countless" / "families" / "poisson.py"
+    text = family.read_text(encoding="utf-8")
+    assert "    out[0] = 1.0\n" in text
+    family.write_text(text.replace("    out[0] = 1.0\n", "    out[0] = 2.0\n", 1), encoding="utf-8")
+    assert float(_python(_EVIDENCE, **settings)) != before

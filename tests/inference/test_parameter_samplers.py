@@ -10,9 +10,11 @@ from scipy import stats
 
 import countless as cl
 from countless.chains.sampler import Sampler
-from countless.inference import BlockedGibbs, CollapsedGibbs, Gibbs, Problem, SingleSiteGibbs, State
-from countless.models.mixture.engines.blocked_gibbs import BlockedSweep
+from countless.inference import BlockedGibbs, CollapsedGibbs, Gibbs, Problem, SingleSiteGibbs, State, Watch
+from countless.models.mixture.moves.blocked import BlockedSweep
+from countless.models.mixture.posterior import MixturePosterior
 from countless.partitions.sticks import draw_log_weights, switch_components
+from countless.posterior.data import Data
 from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 from helpers import batch_error
 
@@ -33,7 +35,12 @@ def _problem(kind="poisson", n=40, prior=None):
 
 
 def _run(engine, problem, seed=0, **changes):
-    return type(engine)(**{**vars(engine), **changes}).run(problem, np.random.default_rng(seed), progress=False)
+    return _posterior(type(engine)(**{**vars(engine), **changes}), problem, seed)
+
+
+def _posterior(engine, problem, seed=0):
+    draws = engine.run(problem, np.random.default_rng(seed), Watch(progress=False))
+    return MixturePosterior(draws, Data(problem.X, (), problem.family, problem.prior))
 
 
 # --- what is kept ----------------------------------------------------------------------------------------------------
@@ -81,7 +88,7 @@ def test_parameters_may_be_left_out(name):
 
 
 def test_the_collapsed_sampler_has_none():
-    draws = CollapsedGibbs(chains=1, draws=3, warmup=2).run(_problem(), np.random.default_rng(0), progress=False)
+    draws = _posterior(CollapsedGibbs(chains=1, draws=3, warmup=2), _problem())
     assert draws.parameters is None
     assert draws.weights is None
     assert draws.truncation is None
@@ -109,7 +116,7 @@ def test_weights_of_all_components_sum_to_one():
     X = np.ones((20, 1))
     problem = Problem.of(X, cl.families.Poisson(2000.0, 2000.0).resolve(X), FiniteDirichlet(2, 1.0))
     engine = BlockedGibbs(chains=1, draws=200, warmup=20, start="one")
-    draws = engine.run(problem, np.random.default_rng(0), progress=False)
+    draws = _posterior(engine, problem)
     sizes = [np.bincount(labels) for labels in draws.labels[0]]
     sums = np.array([part.sum() for part in np.split(draws.weights, np.cumsum(draws.n_clusters[0])[:-1])])
     assert np.all(sums <= 1.0 + 1e-12)
@@ -161,13 +168,13 @@ def test_switching_leaves_the_law_of_the_order_alone(rng):
 def test_sticks_grow_when_the_last_is_used():
     problem = _problem(n=60, prior=CRP(5.0))
     engine = BlockedGibbs(chains=1, draws=30, warmup=0, truncation=2, start="one")
-    draws = engine.run(problem, np.random.default_rng(0), progress=False)
+    draws = _posterior(engine, problem)
     n_sticks = draws.truncation.n_sticks[0]
     assert n_sticks[0] == 2
     assert np.all(np.diff(n_sticks) >= 0)
     assert n_sticks[-1] > 6
     fixed = BlockedGibbs(chains=1, draws=30, warmup=0, truncation=2, max_truncation=2)
-    draws = fixed.run(problem, np.random.default_rng(0), progress=False)
+    draws = _posterior(fixed, problem)
     assert np.all(draws.truncation.n_sticks == 2)
     assert draws.n_clusters.max() == 2
 
@@ -187,10 +194,10 @@ def test_a_bad_start_costs_sticks_in_the_warm_up_only():
     state = State(problem, np.arange(60), 0.1)
     move = BlockedSweep()
     rng = np.random.default_rng(0)
-    move.step(rng, state, problem)
+    move.step(rng, state)
     assert len(state.weights) == 61
     for _ in range(30):
-        move.step(rng, state, problem)
+        move.step(rng, state)
         move.adapt(state)
     assert len(state.weights) < 61
 

@@ -7,7 +7,7 @@ import pytest
 
 from countless.families import FAMILIES, Gaussian, verbs
 from countless.inference import Problem
-from countless.passes import passes
+from countless.passes import blocks, passes
 from countless.passes.passes import Passes
 from countless.priors import CRP
 from families.cases import suitable_rows
@@ -77,7 +77,7 @@ def test_blocks_and_threads_do_not_matter(rng, monkeypatch):
     found = []
     for kept, threads, sparse in [(32e6, 1, 0.2), (0.0, 1, 0.2), (0.0, 3, 0.2), (0.0, 2, 0.0), (0.0, 2, 2.0)]:
         monkeypatch.setattr(passes, "KEEP_BELOW", kept)
-        monkeypatch.setattr(passes, "SPARSE_BELOW", sparse)
+        monkeypatch.setattr(blocks, "SPARSE_BELOW", sparse)
         with Passes(problem, n_threads=threads) as rows:
             found.append((rows.soften(natural, deletions=True), rows.best(natural), rows.draws(natural, rng, 1)))
     first = found[0][0]

@@ -21,7 +21,7 @@ from countless.inference import BlockedGibbs, CollapsedGibbs
 from countless.runs import folder as run_folder
 
 # These chains are short on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore::countless._warnings.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::countless.ConvergenceWarning")
 
 PROGRAM = Path(__file__).with_name("runs_to_kill.py")
 
@@ -63,7 +63,7 @@ def _states(folder: Path) -> set[int]:
 
 def _draws_on_disk(folder: Path) -> int:
     run = run_folder.RunFolder.open(folder)
-    return sum(sum(len(part["n_clusters"]) for part in found[1]) for k in range(2) if (found := run.load(k)))
+    return sum(sum(len(part["log_joint"]) for part in found[1]) for k in range(2) if (found := run.load(k)))
 
 
 @pytest.mark.parametrize("case", ["collapsed, learned", "blocked"])

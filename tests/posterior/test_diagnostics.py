@@ -11,10 +11,10 @@ from scipy.spatial.distance import jaccard
 from scipy.stats import binomtest, entropy, f, kstest
 
 import countless as cl
-from countless.posterior import quantities
 from countless.posterior.diagnostics import _rank_ratio, rhat_limit, warn_if_unmixed
+from countless.posterior.partition import view
 from countless.posterior.partition.chain_distance import chain_distance
-from countless.posterior.quantities import entropy_and_largest, label_free
+from countless.posterior.partition.view import PartitionDraws
 
 from .chains import independent_labels, posterior_of
 
@@ -36,8 +36,8 @@ OTHER_TWO = [0] * 10 + [1] * 10 + [0] * 10 + [1] * 10
 
 def test_entropy_and_largest_share_of_each_draw(rng, monkeypatch):
     labels = independent_labels(rng, 2, 7, 30, groups=5, noise=0.3)
-    monkeypatch.setattr(quantities, "BLOCK", 100)  # a few draws at a time
-    found = entropy_and_largest(labels)
+    monkeypatch.setattr(view, "BLOCK", 100)  # a few draws at a time
+    found = PartitionDraws(labels).entropy_and_largest()
     counts = [np.bincount(draw) for draw in labels.reshape(-1, 30)]
     np.testing.assert_allclose(found[0].ravel(), [entropy(sizes) for sizes in counts], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found[1].ravel(), [sizes.max() / 30 for sizes in counts], rtol=1e-12)
@@ -47,8 +47,8 @@ def test_entropy_and_largest_share_of_each_draw(rng, monkeypatch):
 def test_quantities_do_not_depend_on_names_of_clusters(rng):
     labels = independent_labels(rng, 2, 20, 30)
     renamed = (labels + rng.integers(3, size=(2, 20, 1))) % 3
-    other = label_free(posterior_of(renamed))
-    for name, values in label_free(posterior_of(labels)).items():
+    other = posterior_of(renamed).quantities()
+    for name, values in posterior_of(labels).quantities().items():
         np.testing.assert_allclose(other[name], values, rtol=1e-12)
     assert chain_distance(renamed).largest == pytest.approx(chain_distance(labels).largest, rel=1e-9)
 
@@ -59,8 +59,8 @@ def test_concentration_and_hyperparameters_count_where_they_were_learned(rng):
     learned = posterior_of(
         labels, concentration=rng.gamma(1.0, size=(2, 20)), hyperparameters={"scale": rng.random((2, 20))}
     )
-    assert "concentration" not in label_free(fixed)
-    assert {"concentration", "scale"} <= set(label_free(learned))
+    assert "concentration" not in fixed.quantities()
+    assert {"concentration", "scale"} <= set(learned.quantities())
     assert learned.diagnostics().table()["quantity"].tolist()[-2:] == ["concentration", "scale"]
 
 
@@ -135,7 +135,7 @@ def test_rhat_and_effective_draws_are_those_of_arviz(rng):
     labels = independent_labels(rng, 4, 100, 30)
     slow = np.cumsum(rng.normal(size=(4, 100)), axis=1)
     table = posterior_of(labels, log_joint=slow).diagnostics().table().set_index("quantity")
-    size = label_free(posterior_of(labels))["entropy"]
+    size = posterior_of(labels).quantities()["entropy"]
     for name, values in (("log_joint", slow), ("entropy", size)):
         assert table.loc[name, "rhat"] == pytest.approx(float(arviz.rhat(values, method="rank")), rel=1e-9)
         assert table.loc[name, "ess_bulk"] == pytest.approx(float(arviz.ess(values, method="bulk")), rel=1e-9)
@@ -235,13 +235,13 @@ def test_one_chain_cannot_be_judged(rng):
 
 def test_nothing_to_diagnose():
     single = posterior_of(frozen([TWO], 1)).diagnostics()
-    assert (single.converged, single.verdict) == (None, "A single partition: there are no chains to compare.")
+    assert (single.converged, single.verdict) == (None, "A single draw: there are no chains to compare.")
     assert str(single) == single.verdict
     assert single.table().empty
-    components = cl.inference.Components(np.zeros((2, 3)), np.log([0.5, 0.4, 0.1]))
-    variational = posterior_of(frozen([TWO], 50), components=components).diagnostics()
-    assert variational.converged is None
-    assert variational.verdict.startswith("A variational fit")
+    for kind in ("optimum", "approximation"):
+        found = posterior_of(frozen([TWO], 50), kind=kind).diagnostics()
+        assert found.converged is None
+        assert found.verdict.startswith("A single optimum" if kind == "optimum" else "An approximation")
     short = posterior_of(frozen([TWO, FIVE], 3)).diagnostics()
     assert short.converged is None
     assert short.verdict == "3 draws in each chain are too few to judge; run at least 100."

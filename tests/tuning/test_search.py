@@ -13,7 +13,6 @@ from sklearn.model_selection import ShuffleSplit
 import countless as cl
 from countless.families import FAMILIES
 from countless.inference import MAP, CollapsedGibbs, Problem
-from countless.models.mixture.moves.hyperparameters import Evidence
 from countless.priors import CRP
 from countless.tuning import CrossValidation, EmpiricalBayes, Greedy
 from estimators.cases import FAMILY_NAMES, GIBBS, PRIORS, SEARCH, two_groups
@@ -64,7 +63,8 @@ def test_empirical_bayes_of_a_sampler_ends_where_the_mean_evidence_is_largest():
     model = cl.DPMixture("poisson", CRP(1.0), engine, tune=EmpiricalBayes(spread=2.0), random_state=0).fit(X)
     assert len(np.unique(model.posterior_.log_factors["rate"])) == 1
     family = FAMILIES["poisson"]().resolve(X)
-    evidence = Evidence(Problem.of(X, family, CRP(1.0)), model.posterior_.flat_labels(40))
+    problem = Problem.of(X, family, CRP(1.0))
+    evidence = problem.evidence(model.posterior_.draws, model.posterior_.spaced(40))
     logs = {name: values[0, 0] for name, values in model.posterior_.log_factors.items()}
     height = evidence(logs) + norm(0.0, 2.0).logpdf(list(logs.values())).sum()
     for name in logs:
@@ -152,9 +152,9 @@ class _Stopped(MAP):
 
     runs: ClassVar[list[int]] = []
 
-    def run(self, problem, rng, progress=None):
+    def run(self, problem, rng, watch=None):
         self.runs.append(1)
-        return super().run(problem, rng, progress)._replace(interrupted=len(self.runs) >= 2)
+        return super().run(problem, rng, watch).replaced(interrupted=len(self.runs) >= 2)
 
 
 @pytest.mark.parametrize("tune", ["empirical-bayes", "greedy"])

@@ -113,6 +113,6 @@ def resume(
     except Exception as error:
         raise damaged(run.path, error) from None
     shown, model.progress = model.progress, progress
-    model._infer(Run(run.description, run))
+    model._infer(Run(run.description, run), stacklevel=3)
     model.progress = shown
     return model

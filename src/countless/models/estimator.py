@@ -92,8 +92,8 @@ class RunEstimator(BaseEstimator):
         stream = as_generator(self.random_state) if rng is None else rng
         return self._infer(_begin(self, data, stream, checkpoint, checkpoint_every))
 
-    def _infer(self, run: Run) -> Self:
-        """Find the posterior, or continue where a run stands."""
+    def _infer(self, run: Run, stacklevel: int = 4) -> Self:
+        """Find the posterior, or continue where a run stands; ``stacklevel`` leads warnings to the user's line."""
         description = run.description
         self.inference_ = description.fitted["inference_"]
         found = run.found()
@@ -107,12 +107,12 @@ class RunEstimator(BaseEstimator):
                 chains, kept = draws.shape
                 warnings.warn(
                     f"the fit was interrupted: {kept} draws of each of {chains} chains are kept{run.advice}",
-                    stacklevel=4,
+                    stacklevel=stacklevel,
                 )
             self._take(problem, draws, description, None)
             run.finish(self, draws)
         if not draws.interrupted:
-            warn_if_unmixed(self.posterior_, stacklevel=4)
+            warn_if_unmixed(self.posterior_, stacklevel=stacklevel)
         return self
 
     def _take(self, problem: Problem, draws: Draws, description: Description, result: Arrays | None) -> None:

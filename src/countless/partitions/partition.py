@@ -155,7 +155,8 @@ class Partition:
 
         Raises ValueError where labels were changed by hand and no longer agree with the clusters in use.
         """
-        self.seats.check()
+        if not self.seats.agrees():
+            raise ValueError("labels do not agree with the clusters in use; change labels with state.relabel(labels)")
         return self._rebuild()
 
     def _rebuild(self) -> float:

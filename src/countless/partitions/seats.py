@@ -132,11 +132,11 @@ class Seats:
         arrays.active[:] = np.argsort(arrays.sizes == 0, kind="stable")
         self.n_clusters = int(np.count_nonzero(arrays.sizes))
 
-    def check(self) -> None:
-        """Raise ValueError unless labels, sizes and the list of slots in use agree with each other."""
+    def agrees(self) -> bool:
+        """Whether labels, sizes and the list of slots in use agree with each other."""
         labels, sizes, active = self.arrays[:3]
         capacity = len(sizes)
-        agree = (
+        return (
             1 <= self.n_clusters <= capacity
             and labels.min() >= 0
             and labels.max() < capacity
@@ -145,8 +145,6 @@ class Seats:
             and bool(np.all(sizes[self.in_use] > 0))
             and int(np.count_nonzero(sizes)) == self.n_clusters
         )
-        if not agree:
-            raise ValueError("labels do not agree with the clusters in use; change labels with state.relabel(labels)")
 
     def copy(self) -> Seats:
         """An independent copy."""
@@ -171,16 +169,14 @@ class Seats:
             raise ValueError(f"the state of a chain holds the concentration {concentration}")
         found = [arrays[name] for name in ("labels", "sizes", "active")]
         capacity = len(found[1])
-        if any(part.dtype != np.int64 for part in found) or [part.shape for part in found] != [
-            (n_items,),
-            (capacity,),
-            (capacity,),
-        ]:
+        shapes = [(n_items,), (capacity,), (capacity,)]
+        if any(part.dtype != np.int64 for part in found) or [part.shape for part in found] != shapes:
             raise ValueError("the state of a chain holds labels of the wrong shape or type")
         seats = cls.__new__(cls)
         seats.prior, seats.n_clusters, seats.concentration = prior, n_clusters, concentration
         seats.arrays = seats._arrays(*(part.copy() for part in found))
-        seats.check()
+        if not seats.agrees():
+            raise ValueError("the state of a chain holds labels that do not agree with its clusters")
         return seats
 
 
