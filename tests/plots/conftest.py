@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import countless as cl
-from countless.core.errors import ConvergenceWarning
 from countless.core.validate import by_first_appearance
+from countless.core.warnings import ConvergenceWarning
 from countless.posterior import Posterior
 from countless.posterior.data import Data
 

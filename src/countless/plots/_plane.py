@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..core.text import count
 from ..families.columns import Column
 from ..posterior.data import Data
 from ._style import shown_name
@@ -40,7 +41,7 @@ def two_columns(data: Data, first: int, second: int) -> Plane:
     if len(rows) == 0:
         raise ValueError(f"columns: no row has a cell in both {columns[0].name!r} and {columns[1].name!r}")
     missing = len(cells) - len(rows)
-    note = f"{missing:,} without one of the two cells not shown" if missing else ""
+    note = f"{count(missing, 'row')} with a missing cell left out" if missing else ""
     return Plane(
         _spread_out(cells[rows], columns),
         rows,
@@ -70,18 +71,18 @@ def principal(data: Data, picked: list[int]) -> Plane:
         f"principal component 1 of {len(picked)} columns ({shares[0]:.0%} of the variance)",
         f"principal component 2 ({shares[1]:.0%})",
     )
-    holes = np.isnan(data.rows[:, picked]).any()
+    missing = np.isnan(data.rows[:, picked]).any()
     return Plane(
         sheet @ directions,
         np.arange(len(sheet)),
         names,
         (None, None),
-        "missing cells at the mean of their column" if holes else "",
+        "missing cells at the mean of their column" if missing else "",
     )
 
 
 def indicators(data: Data, picked: list[int]) -> FloatArray:
-    """Columns of mean zero and no holes, of variance one for each column of the table."""
+    """Columns of mean zero without missing cells, of variance one for each column of the table."""
     parts = []
     for j in picked:
         cells, column = data.rows[:, j], data.columns[j]

@@ -6,7 +6,7 @@ import os
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,9 @@ from ..rows import Rows
 from ..table import column_names, read_new_rows, read_rows
 from .closed_form import ClosedForm
 from .predictive import ByPartition
+
+if TYPE_CHECKING:
+    from ...report import Page
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -240,6 +243,21 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         """
         check_is_fitted(self)
         return save(self, path)
+
+    def report_page(self, title: str | None = None, command: str | None = None, most_rows: int = 20_000) -> Page:
+        """The page that ``countless.report`` writes, with at most ``most_rows`` rows.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> [section.name for section in model.report_page().sections][:3]
+        ['answer', 'rows', 'clusters']
+        """
+        from .report import report_page  # matplotlib is imported when it is needed
+
+        check_is_fitted(self)
+        return report_page(self, title, command, most_rows)
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)
