@@ -44,7 +44,7 @@ WORDS = {
         "a MAP fit",
         "the most probable partition found",
         "log joint",
-        "a MAP fit has a single partition",
+        "a MAP fit has a single optimum",
         "a single partition, no posterior",
         "probabilities given the clusters found",
         "These probabilities take the clusters as given; other partitions are not considered.",

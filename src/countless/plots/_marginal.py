@@ -47,7 +47,7 @@ class Marginal(NamedTuple):
 
 
 def marginal(fit: Fit, j: int) -> Marginal:
-    """What the posterior says about column ``j`` of its rows, at points that show it."""
+    """Predictive distribution of column ``j`` of the rows, at points that cover the data."""
     cells = fit.data.rows[:, j]
     observed = np.flatnonzero(~np.isnan(cells))
     column = fit.data.columns[j]
@@ -102,7 +102,7 @@ def one_column(data: Data, j: int) -> tuple[Family, str]:
 
 
 def takes_any_number(data: Data, j: int) -> bool:
-    """Whether cells of a column may be any real numbers, so that an ellipse or a curve is a fair picture."""
+    """Whether cells of a column may be any real numbers, so that an ellipse describes them."""
     return not data.columns[j].is_categorical and _accepts(one_column(data, j)[0], np.array([-0.5]))
 
 
@@ -194,7 +194,7 @@ class _Column:
         return {name: float(logs.mean() if draw is None else logs[draw]) for name, logs in self._log_factors.items()}
 
     def prior_total(self, points: FloatArray) -> float:
-        """What an empty cluster gives to all points together."""
+        """Sum of the predictive of an empty cluster over all points."""
         hyper, clusters = self._local.prepare(), self._local.allocate(1)
         out = np.empty((len(points), 1))
         _predictives(hyper, *clusters, self._in_units(points), out)
@@ -203,7 +203,7 @@ class _Column:
     def clusters(
         self, labels: NDArray[Any], concentration: float, factors: dict[str, float], points: FloatArray
     ) -> _Clusters:
-        """The clusters of a partition, ready to be asked about some points."""
+        """The clusters of a partition, with their predictives at some points."""
         labels = np.ascontiguousarray(labels, dtype=np.int64)
         family = self._local.with_tuned(factors) if factors else self._local
         n_clusters = int(labels.max()) + 1

@@ -1,4 +1,4 @@
-"""A plane to draw rows in: two columns as they are, or the two directions in which all columns vary most."""
+"""A plane for the rows: two columns as they are, or the first two principal components of several."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Plane(NamedTuple):
 
 
 def two_columns(data: Data, first: int, second: int) -> Plane:
-    """Two columns as they are; categories and whole numbers are spread a little, so that equal cells can be told."""
+    """Two columns as they are; categories and whole numbers are jittered, so that equal cells do not overlap."""
     cells = data.rows[:, [first, second]]
     rows = np.flatnonzero(~np.isnan(cells).any(axis=1))
     columns = data.columns[first], data.columns[second]
@@ -64,7 +64,7 @@ def principal(data: Data, picked: list[int]) -> Plane:
     wanted = None if d < 3 else (d - 2, d - 1)
     values, vectors = scipy.linalg.eigh(spread, subset_by_index=wanted)
     directions = vectors[:, ::-1][:, :2]
-    # A sign of its own choosing would flip the picture from one machine to the next.
+    # The sign of an eigenvector is arbitrary, and may differ between machines.
     directions = directions * np.where(directions.sum(axis=0) < 0.0, -1.0, 1.0)
     shares = values[::-1][:2] / max(float(np.trace(spread)), np.finfo(float).tiny)
     names = (
@@ -87,7 +87,7 @@ def indicators(data: Data, picked: list[int]) -> FloatArray:
     for j in picked:
         cells, column = data.rows[:, j], data.columns[j]
         block = _zeros_and_ones(cells) if column.is_categorical else cells[:, None]
-        # A column without any cell has no mean, and nothing to show.
+        # A column whose cells are all missing has no mean.
         missing = np.isnan(cells)
         if missing.all():
             continue
@@ -105,7 +105,7 @@ def _zeros_and_ones(codes: FloatArray) -> FloatArray:
 
 
 def _spread_out(cells: FloatArray, columns: tuple[Column, Column]) -> FloatArray:
-    """Cells on a coarse grid, moved a little so that equal ones do not hide each other."""
+    """Cells on a coarse grid, jittered so that equal ones do not hide each other."""
     places = cells.copy()
     some = cells[: 4 * MOST_ROWS]
     crowded = len(np.unique(some, axis=0)) <= 0.5 * len(some)

@@ -59,6 +59,17 @@ function heatKey(low, high) {
 
 const LEAST_CELL = 13;
 
+// A stroke through each missing cell, which could be taken for the lightest shade.
+function strikeBlanks(context, values, { left, top, width, height }) {
+  values.forEach((row, i) => row.forEach((value, j) => {
+    if (value !== null) return;
+    context.beginPath();
+    context.moveTo(left + (j / row.length) * width, top + ((i + 1) / values.length) * height);
+    context.lineTo(left + ((j + 1) / row.length) * width, top + (i / values.length) * height);
+    context.stroke();
+  }));
+}
+
 widgets.heatmap = (node, { values, rows, columns, label, ends }, head) => {
   const [low, high] = ends;
   const share = (i, j) => (values[i][j] === null ? null : high > low ? Math.max(0, Math.min(1, (values[i][j] - low) / (high - low))) : 0.5);
@@ -78,6 +89,8 @@ widgets.heatmap = (node, { values, rows, columns, label, ends }, head) => {
     const context = sized(canvas, left + wide, top + tall + 2);
     context.imageSmoothingEnabled = false;
     context.drawImage(heatPicture(rows.length, columns.length, share), left, top, wide, tall);
+    context.strokeStyle = theme('--line');
+    strikeBlanks(context, values, frame);
     context.font = '11px system-ui, sans-serif';
     context.textBaseline = 'middle';
     context.fillStyle = theme('--ink');
@@ -87,7 +100,6 @@ widgets.heatmap = (node, { values, rows, columns, label, ends }, head) => {
     context.textAlign = 'center';
     const across = Math.ceil(((10 + 7 * longest(columns)) * columns.length) / wide);
     columns.forEach((name, j) => { if (j % across === 0) context.fillText(shorten(name, 14), left + ((j + 0.5) / columns.length) * wide, 10); });
-    context.strokeStyle = theme('--line');
     context.strokeRect(left - 0.5, top - 0.5, wide + 1, tall + 1);
   });
   heatTip(canvas, rows.length, columns.length, () => frame, (i, j) => [

@@ -1,4 +1,4 @@
-// What distinguishes each cluster, in words and as a dot on a line.
+// What distinguishes each cluster, in words and as a mark on a line.
 
 const FIRST_CARDS = 12;
 

@@ -21,7 +21,7 @@ function tableColumns(table) {
   ];
 }
 
-// Words are found from their beginning: "male" is not in "female".
+// Words are matched from their beginning: "male" does not match "female".
 function beginning(word) {
   return new RegExp(`(^|[^\\p{L}\\p{N}])${word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'iu');
 }

@@ -4,7 +4,7 @@ const COMPONENT = ['principal component 1', 'principal component 2'];
 const GUTTER = 26;
 const CELL = 16;
 
-// Everything an axis can show: cells of a column, a component, or none (rows spread out).
+// What an axis can show: the cells of a column, a principal component, or nothing (rows spread out).
 function axisChoices(table) {
   const list = table.columns.map((column) => ({
     name: column.name,
@@ -30,7 +30,7 @@ function firstAxes(table, choices) {
   return [numbers.length ? numbers[0] : 0, choices.length - 1];
 }
 
-// The same row always falls on the same place.
+// A number between -0.5 and 0.5 that is the same each time for the same row.
 function jitter(i) {
   const value = Math.sin(i * 12.9898 + 4.1414) * 43758.5453;
   return value - Math.floor(value) - 0.5;
@@ -57,7 +57,7 @@ function extent(axis) {
   return [low - margin, high + margin];
 }
 
-// Where a few rows lie so far out that the others would be a dot, the ends of the range of all but one in a hundred.
+// The range of an axis; of 99% of the rows where the others lie so far out that these would be a dot.
 function middle(axis) {
   const whole = extent(axis);
   if (axis.values === null || axis.levels !== null) return whole;
