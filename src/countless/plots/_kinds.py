@@ -39,28 +39,28 @@ class Words(NamedTuple):
 
 
 WORDS = {
-    "sampled": Words("a sampled posterior", "the consensus of the draws"),
+    "sampled": Words(fit="a sampled posterior", found="the consensus of the draws"),
     "optimum": Words(
-        "a MAP fit",
-        "the most probable partition found",
-        "log joint",
-        "a MAP fit has a single optimum",
-        "a single partition, no posterior",
-        "probabilities given the clusters found",
-        "These probabilities take the clusters as given; other partitions are not considered.",
-        "This fit searched for the single most probable partition (MAP). The probability of this number of clusters is "
-        "unknown, and other partitions may fit nearly as well. Fit with "
+        fit="a MAP fit",
+        found="the most probable partition found",
+        objective="log joint",
+        no_chains="a MAP fit has a single optimum",
+        similarity="a single partition, no posterior",
+        rows="probabilities given the clusters found",
+        caution="These probabilities take the clusters as given; other partitions are not considered.",
+        unknown="This fit searched for the single most probable partition (MAP). The probability of this number of "
+        "clusters is unknown, and other partitions may fit nearly as well. Fit with "
         'inference="gibbs" to find out.',
     ),
     "approximation": Words(
-        "a variational fit",
-        "the best variational mixture found",
-        "lower bound on the log evidence",
-        "a variational fit has independent draws",
-        "draws of the variational approximation",
-        "probabilities given the clusters found",
-        "These are probabilities of the approximation, which tend to be too high.",
-        "This fit approximates the posterior by one mixture (variational inference, meant for many rows). The "
+        fit="a variational fit",
+        found="the best variational mixture found",
+        objective="lower bound on the log evidence",
+        no_chains="a variational fit has independent draws",
+        similarity="draws of the variational approximation",
+        rows="probabilities given the clusters found",
+        caution="These are probabilities of the approximation, which tend to be too high.",
+        unknown="This fit approximates the posterior by one mixture (variational inference, meant for many rows). The "
         "probability of this number of clusters is unknown, and the probabilities of the rows tend to be too high. Fit "
         'with inference="gibbs" to find out.',
     ),

@@ -159,7 +159,7 @@ def pairs(fit: Fit) -> Section | None:
         # One byte for each pair below the diagonal, row by row; 250 is a probability of 1.
         "share": base64.b64encode(np.rint(250.0 * below).astype(np.uint8).tobytes()).decode(),
     }
-    source = "" if fit.kind == "sampled" else f" These are {fit.words.similarity}."
+    source = "" if fit.kind == "sampled" else f" The probabilities are shares of {fit.words.similarity}."
     note = (
         "The rows of the table are ordered by cluster along both sides of the square; the darker a cell, the more "
         "probable that its two rows are in the same cluster. Clear dark blocks are clear clusters; shades between two "
