@@ -125,7 +125,7 @@ def test_dragging_looks_closer_and_back(visit, iris):
     seen.page.mouse.move(box["x"] + 400, box["y"] + 250)
     seen.page.mouse.up()
     assert seen.page.evaluate(picture) != whole
-    seen.page.get_by_role("button", name="Show all of it").click()
+    seen.page.get_by_role("button", name="Show all rows").click()
     assert seen.page.evaluate(picture) == whole
 
 
@@ -180,7 +180,7 @@ def test_filters(visit):
     assert set(seen.column(7)) == {"male"}  # words are found from their beginning: not in "female"
     seen.page.locator("#search").fill("no such words")
     assert seen.column(1) == []
-    assert "no row fits" in seen.page.locator("#table").inner_text()
+    assert "no row matches" in seen.page.locator("#table").inner_text()
     seen.page.locator("#search").fill("")
     seen.page.locator("#unsure").check()
     assert all(float(cell.strip("<>%")) <= 90 for cell in seen.column(3))
@@ -199,7 +199,7 @@ def test_pages_of_the_table(visit, large):
 
 def test_thinning_is_said(visit, large):
     text = visit(large).page.locator("main").inner_text()
-    assert "20,000 of the 100,000 rows are in this page" in text
+    assert "This page holds 20,000 of the 100,000 rows" in text
     assert "300 of 100,000 rows" in text
 
 
@@ -245,7 +245,7 @@ def test_a_row_far_out_does_not_hide_the_others(visit):
     rows = rng.normal(size=(300, 2))
     rows[7] = [1e6, -1e6]
     seen = visit(report.render(model_of(rows, [Column("x", "gaussian"), Column("y", "gaussian")], np.arange(300) % 2)))
-    button = seen.page.get_by_role("button", name="Show all of it (1 row out of sight)")
+    button = seen.page.get_by_role("button", name="Show all rows (1 outside the view)")
     picture = "document.querySelector('#scatter canvas').toDataURL()"
     near = seen.page.evaluate(picture)
     button.click()

@@ -1,109 +1,65 @@
-"""A change point in a Gaussian series: one integer and two means, and no partition at all. It keeps the contract honest."""
+"""A change point in a Gaussian series: one integer, two means, and no partition. It keeps the contract honest."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import norm
 
-from countless.chains import Field, Frozen, Sampler, Schedule, register
+from countless import report
+from countless.chains import Field, MoveSampler, Schedule, VariableProblem, VariableState, register
 from countless.models.estimator import RunEstimator
+from countless.runs import ArrayData
 from countless.runs import register as register_estimator
 
-SD = 10.0  # of the prior of a mean; the series has standard deviation 1 about its two means
+SD = 10.0  # of the prior of a mean; the series has standard deviation 1 about its means
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
-    values: Any
-    noun: ClassVar[str] = "series"
-    fields: ClassVar[Any] = (
-        Field("log_joint", "number"),
-        Field("change", "count", words="place of the change"),
-        Field("means", "number", ("side",)),
-    )
-
-    def arrays(self):
-        return {"values": self.values}
-
-    def settings(self):
-        return {}
-
-    @classmethod
-    def revived(cls, settings, arrays):
-        if arrays["values"].ndim != 1 or arrays["values"].dtype != np.float64:
-            raise ValueError("its values are not a series")
-        return cls(arrays["values"])
-
-    def problem(self):
-        return self
-
-    @property
-    def axes(self):
-        return {"time": len(self.values), "side": 2}
-
-    def start(self, kind, number, rng):
-        return State(self, int(rng.integers(1, len(self.values))), np.zeros(2))
-
-    def thaw(self, frozen):
-        change, means = frozen.numbers["change"], frozen.arrays["means"]
-        if type(change) is not int or not 1 <= change < len(self.values) or means.shape != (2,):
-            raise ValueError("the state of a chain is not one of this series")
-        return State(self, change, means.copy())
-
-
-@dataclass
-class State:
-    series: Series
-    change: int
-    means: Any
-
+class State(VariableState):
     def scores(self):
         """Log likelihood of the series for each place of the change, given the means."""
-        left, right = norm.logpdf(self.series.values, self.means[:, None])
+        left, right = norm.logpdf(self.problem.values, self.means[:, None])
         return np.cumsum(left)[:-1] + right.sum() - np.cumsum(right)[:-1]
 
     def log_joint(self):
         scores = self.scores()
         return float(scores[self.change - 1] - np.log(len(scores)) + norm.logpdf(self.means, 0.0, SD).sum())
 
-    def draw(self):
-        return {"log_joint": np.float64(self.log_joint()), "change": np.int64(self.change), "means": self.means.copy()}
+    def is_possible(self):
+        return 1 <= self.change < len(self.problem.values)
 
-    def freeze(self):
-        return Frozen({"change": int(self.change)}, {"means": self.means.copy()})
 
-    def rebuild(self):
-        pass
+@dataclass(frozen=True, eq=False)
+class Series(ArrayData, VariableProblem):
+    values: np.ndarray
+    noun, state_class = "series", State
+    fields = (
+        Field("log_joint", "number"),
+        Field("change", "count", words="place of the change"),
+        Field("means", "number", ("side",)),
+    )
+    axes = property(lambda self: {"side": 2})
 
-    def status(self):
-        return f"change at {self.change}"
+    def start(self, kind, number, rng):
+        return State(self, change=int(rng.integers(1, len(self.values))), means=np.zeros(2))
 
 
 class Update:
     name = "update"
 
     def step(self, rng, state):
-        for side, part in enumerate(np.split(state.series.values, [state.change])):
+        for side, part in enumerate(np.split(state.problem.values, [state.change])):
             precision = len(part) + SD**-2
             state.means[side] = rng.normal(part.sum() / precision, precision**-0.5)
-        scores = state.scores()
-        weights = np.exp(scores - scores.max())
+        weights = np.exp(state.scores() - state.scores().max())
         state.change = 1 + int(rng.choice(len(weights), p=weights / weights.sum()))
 
 
 @register("change-point")
 @dataclass(frozen=True)
-class ChangeSampler(Sampler):
-    serves: ClassVar[str] = "change-point"
-    chains: int = 4
-    draws: int = 200
-    warmup: int = 50
-    thin: int = 1
-    start: Any = None
-    n_threads: int | None = None
+class ChangeSampler(MoveSampler):
+    serves = "change-point"
 
     def schedule(self):
         return Schedule([Update()])
@@ -113,9 +69,18 @@ class ChangeSampler(Sampler):
 class ChangePoint(RunEstimator):
     data_class = Series
 
-    def __init__(self, draws=200, random_state=None, progress=None):
-        self.draws, self.random_state, self.progress = draws, random_state, progress
+    def __init__(self, inference=None, random_state=None, progress=None):
+        self.inference, self.random_state, self.progress = inference, random_state, progress
 
     def fit(self, X, y=None, checkpoint=None, checkpoint_every=10.0):
-        self.inference_ = ChangeSampler(draws=self.draws)
-        return self._fit(Series(np.asarray(X, dtype=np.float64).reshape(-1)), checkpoint, checkpoint_every)
+        self.inference_ = self.inference or ChangeSampler()
+        return self._fit(Series(np.array(X, dtype=np.float64).reshape(-1)), checkpoint, checkpoint_every)
+
+    def report_page(self, title=None, command=None, most_rows=0):
+        places, counts = np.unique(self.posterior_["change"], return_counts=True)
+        shares = dict(zip(places.tolist(), (counts / counts.sum()).tolist(), strict=True))
+        where = report.bars("where", "Where is the change?", shares, "place", note="Posterior probabilities.")
+        found, likely = self.posterior_.diagnostics(), max(shares, key=shares.get)
+        facts = report.facts([report.converged(found)], [report.unfinished(self.posterior_)])
+        sections = [facts, where, report.chains(self.posterior_, found), report.settings(self, command)]
+        return report.Page(title or "A series", f"A change at {likely}", sections)

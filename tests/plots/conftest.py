@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import countless as cl
-from countless.core.errors import ConvergenceWarning
+from by_hand import posterior_of
 from countless.core.validate import by_first_appearance
-from countless.posterior import Posterior
+from countless.core.warnings import ConvergenceWarning
 from countless.posterior.data import Data
 
 SHORT = cl.inference.CollapsedGibbs(chains=2, draws=40, warmup=40)
@@ -76,12 +76,9 @@ def by_hand(rows, family, labels, draws, prior=None):
     names = [f"column {j}" for j in range(rows.shape[1])]
     return SimpleNamespace(
         labels_=np.asarray(labels),
-        posterior_=Posterior(
+        posterior_=posterior_of(
             draws,
-            draws.max(axis=2) + 1,
-            np.arange(float(draws[..., 0].size)).reshape(draws.shape[:2]),
-            np.full(draws.shape[:2], 1.0),
-            np.empty(0),
+            log_joint=np.arange(float(draws[..., 0].size)).reshape(draws.shape[:2]),
             data=Data(rows, family.describe_columns(names), family, prior),
         ),
     )

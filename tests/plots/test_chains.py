@@ -57,7 +57,7 @@ def test_learned_hyperparameters_can_be_traced(faithful):
     assert figure.get_suptitle().replace("\n", " ") == diagnostics.verdict
     told = figure.axes[2].texts[0].get_text()
     assert told.startswith(f"R-hat {diagnostics.quantities[1].rhat:.2f}, effective draws ")
-    with pytest.raises(ValueError, match="quantity: 'scale' is not known; choose one of 'n_clusters', 'log_joint'"):
+    with pytest.raises(ValueError, match="quantity: 'scale' is unknown; choose one of 'n_clusters', 'log_joint'"):
         plots.traces(model, "scale")
     learned = np.linspace(1.0, 2.0, 80).reshape(2, 40)
     model.posterior_.hyperparameters["scale"] = learned
@@ -70,7 +70,10 @@ def test_learned_hyperparameters_can_be_traced(faithful):
 
 
 def test_a_single_partition_has_no_chains_but_steps(single_partition, approximation, faithful):
-    for (model, _), what in ((single_partition, "a MAP fit has one partition"), (approximation, "a variational fit")):
+    for (model, _), what in (
+        (single_partition, "a MAP fit"),
+        (approximation, "a variational fit"),
+    ):
         for function in (plots.traces, plots.cumulative_means, lambda m, q: plots.chains(m)):
             with pytest.raises(ValueError, match=f"{what}.*no chains.*quantity='objective'.*inference='gibbs'"):
                 function(model, "n_clusters")

@@ -174,7 +174,7 @@ def test_far_off_rows_are_counted_and_not_drawn(rng):
     draws = np.zeros((1, 2, 2001), dtype=int)
     ax = plots.density(by_hand(rows, cl.families.Gaussian(), draws[0, 0], draws))
     assert ax.get_xlim()[1] < 10.0
-    assert "further out" in ax.texts[0].get_text()
+    assert "outside the axis" in ax.texts[0].get_text()
 
 
 def test_wrong_columns_are_one_sentence(faithful, galaxies):

@@ -140,7 +140,7 @@ def test_two_columns_with_categories_and_holes(mixed):
     np.testing.assert_array_equal(np.sort(points[:, 1].round()), codes)
     assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["Aarhus", "Bergen"]
     assert not any(isinstance(patch, Ellipse) for patch in ax.patches)
-    assert f"{(~both).sum()} without one of the two cells not shown" in note(ax)
+    assert f"{(~both).sum()} rows with a missing cell left out" in note(ax)
 
 
 def test_many_rows_are_shades_and_it_is_said(large):
@@ -165,9 +165,9 @@ def test_many_rows_are_shades_and_it_is_said(large):
 
 
 def test_what_is_not_a_fit_is_refused(faithful):
-    with pytest.raises(ValueError, match="model must be a fitted DPMixture, got DPMixture; call its fit first"):
+    with pytest.raises(ValueError, match="model must be a fitted model with draws, got DPMixture; call its fit first"):
         plots.clusters(cl.DPMixture())
-    with pytest.raises(ValueError, match="model must be a fitted DPMixture, got ndarray"):
+    with pytest.raises(ValueError, match="model must be a fitted model with draws, got ndarray"):
         plots.summary(np.zeros(3))
     with pytest.raises(ValueError, match="ax must be matplotlib Axes or None, got str"):
         plots.sizes(faithful[0], ax="left")
@@ -325,10 +325,10 @@ def test_summary_has_its_panels_and_its_sentence(fitted):
     picture = plots.summary(model)
     assert isinstance(picture, Figure)
     titles = " ".join(ax.get_title(loc="left") for ax in picture.axes)
-    questions = ["What was found?", "How large, how sure of its rows?"]
+    questions = ["What was found?", "How large, how certain?"]
     sampled, alone = model.posterior_.is_sampled, len(model.posterior_.data.columns) == 1
-    questions += ["How many?", "Which rows belong together?"] if sampled else ["How sure is each row?"]
-    questions += ["How sure is each row?"] if sampled and alone else ["What distinguishes the clusters?"]
+    questions += ["How many?", "Which rows belong together?"] if sampled else ["How certain is each row?"]
+    questions += ["How certain is each row?"] if sampled and alone else ["What distinguishes the clusters?"]
     assert all(question in titles for question in questions)
     assert " ".join(picture.get_suptitle().split()) == plots.sentence(model)
     picture.draw_without_rendering()

@@ -85,7 +85,7 @@ def test_the_most_telling_columns_and_the_largest_clusters(rng):
     assert "column 7" in [label.get_text() for label in ax.get_yticklabels()]
     assert [label.get_text() for label in ax.get_xticklabels()][:20] == [str(k) for k in range(3, 23)]
     note = next(text.get_text() for text in ax.texts if text.get_gid() == "note")
-    assert note.replace("\n", " ") == "the 30 most telling of 40 columns; the 20 largest of 23 clusters"
+    assert note.replace("\n", " ") == "the 30 most distinctive of 40 columns; the 20 largest of 23 clusters"
 
 
 def test_a_cluster_without_cells_and_a_constant_column():
@@ -97,7 +97,7 @@ def test_a_cluster_without_cells_and_a_constant_column():
     np.testing.assert_array_equal(np.ma.getmaskarray(shown), [[False, True], [False, False]])
     assert shown[1].tolist() == [0.0, 0.0]
     model.posterior_.data.rows[:] = np.nan
-    with pytest.raises(ValueError, match="every cell of its rows is missing"):
+    with pytest.raises(ValueError, match="all cells of its rows are missing"):
         plots.profiles(model)
 
 

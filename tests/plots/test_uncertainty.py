@@ -12,8 +12,7 @@ import countless as cl
 from conftest import by_hand
 from countless import plots
 from countless.plots import _style
-from countless.plots._fit import fitted
-from countless.plots.uncertainty import SURE
+from countless.plots._fit import SURE, fitted
 
 
 def own_bars(ax):
@@ -98,7 +97,7 @@ def test_wavering_rows_are_the_least_sure(galaxies):
         at = drawn[drawn[:, 1] == place][:, 0]
         second = [sure.runner_up_probability[row]] if sure.runner_up[row] >= 0 else []
         assert sorted(at) == pytest.approx(sorted([sure.probability[row], *second]))
-    said = "the 6 least sure shown" in ax.get_title(loc="left").replace("\n", " ")
+    said = "the 6 least certain shown" in ax.get_title(loc="left").replace("\n", " ")
     assert said == (n_wavering > 6)
     for wrong in (0, -1, 2.5):
         with pytest.raises(ValueError, match="at_most must be a whole number of at least 1"):

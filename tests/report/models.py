@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import countless as cl
+from by_hand import posterior_of
 from countless.core.validate import by_first_appearance
 from countless.families import resolve_family
 from countless.families.columns import Column
 from countless.inference import CollapsedGibbs
-from countless.posterior import Posterior
 from countless.posterior.data import Data
 from countless.priors import resolve_prior
 
@@ -41,12 +41,10 @@ def model_of(rows, columns, labels, chains=2, draws=30, share=0.05, seed=0):
     drawn = wavering(labels, chains, draws, share, rng)
     counts = drawn.max(axis=2).astype(np.int64) + 1
     model = cl.DPMixture(random_state=seed)
-    model.posterior_ = Posterior(
-        labels=drawn,
-        n_clusters=counts,
+    model.posterior_ = posterior_of(
+        drawn,
         log_joint=-100.0 + rng.normal(size=counts.shape),
         concentration=rng.gamma(2.0, 0.5, size=counts.shape),
-        objective=np.empty(0),
         data=Data(np.asarray(rows, dtype=np.float64), tuple(columns), family, prior),
     )
     model.family_, model.prior_, model.inference_ = family, prior, CollapsedGibbs(chains=chains, draws=draws)

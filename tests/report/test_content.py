@@ -14,7 +14,9 @@ import pytest
 import countless as cl
 from countless import report
 from countless.families.columns import Column
-from countless.report import rows as report_rows
+from countless.plots._pick import spread
+from countless.report import numbers
+from countless.report.clusters import likely
 from countless.report.page import as_script_text
 from countless.report.settings import code, python_code
 from report.models import NASTY, blobs, mixed, model_of
@@ -25,41 +27,73 @@ def embedded(html):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)[1])
 
 
+def contents(html):
+    """Contents of the sections of a page by name, and what they share."""
+    page = embedded(html)
+    return {"shared": page["shared"], **{section["name"]: section["content"] for section in page["sections"]}}
+
+
 @pytest.fixture(scope="module")
-def page():
-    return embedded(report.render(mixed()))
+def sections():
+    return {section["name"]: section for section in embedded(report.render(mixed()))["sections"]}
 
 
-def test_cells_and_certainty_are_those_of_the_model(page):
+@pytest.fixture(scope="module")
+def rows():
+    return embedded(report.render(mixed()))["shared"]["rows"]
+
+
+def test_the_sections_of_a_mixture_are_in_their_order(sections):
+    names = ["answer", "rows", "clusters", "how-many", "pairs", "chains", "table", "settings"]
+    assert list(sections) == names
+    assert all(section["title"] and section["link"] for section in list(sections.values())[1:])
+
+
+def test_cells_and_certainty_are_those_of_the_model(rows, sections):
     model = mixed()
     data = model.posterior_.data
-    assert page["rows"]["number"] == list(range(1, 301))
-    assert page["rows"]["cluster"] == model.labels_.tolist()
-    for j, column in enumerate(page["columns"]):
+    assert rows["number"] == list(range(1, 301))
+    assert rows["cluster"] == model.labels_.tolist()
+    for j, column in enumerate(rows["columns"]):
         cells = [np.nan if cell is None else cell for cell in column["cells"]]
         np.testing.assert_allclose(cells, data.rows[:, j], rtol=1e-9)
         assert column["missing"] == np.isnan(data.rows[:, j]).sum()
-    sizes = [profile["size"] for profile in page["profiles"]]
+    sizes = [profile["size"] for profile in sections["clusters"]["content"]["clusters"]]
     assert sizes == sorted(np.bincount(model.labels_).tolist(), reverse=True)
 
 
-def test_pairs_are_shares_of_draws(page):
-    model = mixed()
-    rows = np.array(page["pairs"]["number"]) - 1
+def test_pairs_are_shares_of_draws(sections):
+    model, pairs = mixed(), sections["pairs"]["content"]
+    rows = np.array(pairs["number"]) - 1
     draws = model.posterior_.flat_labels()
-    bytes_ = np.frombuffer(base64.b64decode(page["pairs"]["share"]), dtype=np.uint8)
+    bytes_ = np.frombuffer(base64.b64decode(pairs["share"]), dtype=np.uint8)
     exact = np.array([(draws[:, rows[i]] == draws[:, rows[j]]).mean() for i in range(len(rows)) for j in range(i)])
     np.testing.assert_allclose(bytes_ / 250.0, exact, atol=0.5 / 250.0 + 1e-12)
 
 
-def test_counts_add_up(page):
-    assert sum(share for _, share in page["counts"]) == pytest.approx(1.0, abs=0.002)
+def test_probabilities_of_the_number_of_clusters_add_up(sections):
+    shown = sections["how-many"]["content"]
+    assert sum(share for _, share in shown["bars"]) == pytest.approx(1.0, abs=0.002)
+    assert shown["chosen"] == 3
+
+
+@pytest.mark.parametrize(
+    ("pmf", "found"),
+    [
+        ({2: 1.0}, (2, 2)),
+        ({2: 0.96, 3: 0.04}, (2, 2)),
+        ({1: 0.03, 2: 0.5, 3: 0.45, 9: 0.02}, (2, 3)),
+        ({2: 0.05, 3: 0.9, 4: 0.05}, (2, 3)),
+    ],
+)
+def test_the_range_of_the_number_is_the_shortest_that_holds_its_share(pmf, found):
+    assert likely(pmf) == found
 
 
 def test_the_plane_is_that_of_the_singular_values(rng):
     rows = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
     model = model_of(rows, [Column(f"c{j}", "gaussian") for j in range(4)], np.arange(50) % 2)
-    plane = embedded(report.render(model))["plane"]
+    plane = contents(report.render(model))["shared"]["rows"]["plane"]
     u, s, _ = np.linalg.svd((rows - rows.mean(0)) / rows.std(0), full_matrices=False)
     shares = s**2 / np.sum(s**2)
     assert f"({shares[0]:.0%} of the variance)" in plane["names"][0]
@@ -69,14 +103,14 @@ def test_the_plane_is_that_of_the_singular_values(rng):
         np.testing.assert_allclose(np.abs(own @ u[:, k]), s[k], rtol=1e-3)
 
 
-def test_profiles_are_those_of_the_rows(page):
+def test_profiles_are_those_of_the_rows(rows, sections):
     """Means, shares and quartiles by pandas, of the rows that the page itself holds."""
     import pandas as pd
 
-    frame = pd.DataFrame({column["name"]: column["cells"] for column in page["columns"]}, dtype=float)
-    cluster = np.array(page["rows"]["cluster"])
+    frame = pd.DataFrame({column["name"]: column["cells"] for column in rows["columns"]}, dtype=float)
+    cluster = np.array(rows["cluster"])
     kinds = set()
-    for profile in page["profiles"]:
+    for profile in sections["clusters"]["content"]["clusters"]:
         mine, others = frame[cluster == profile["label"]], frame[cluster != profile["label"]]
         for trait in profile["traits"]:
             bar, name = trait["bar"], trait["text"].split()[0].rstrip(":")
@@ -86,7 +120,7 @@ def test_profiles_are_those_of_the_rows(page):
                 np.testing.assert_allclose(bar["own"][:2], mine[name].quantile([0.25, 0.75]), rtol=1e-4)
                 np.testing.assert_allclose(bar["others"], others[name].quantile([0.25, 0.75]), rtol=1e-4)
             else:
-                level = next(column["levels"] for column in page["columns"] if column["name"] == name)
+                level = next(column["levels"] for column in rows["columns"] if column["name"] == name)
                 code = level.index(trait["text"].split()[1])
                 np.testing.assert_allclose(bar["own"], (mine[name].dropna() == code).mean(), atol=1e-4)
                 np.testing.assert_allclose(bar["others"], (others[name].dropna() == code).mean(), atol=1e-4)
@@ -107,32 +141,32 @@ def test_profiles_are_those_of_the_rows(page):
 )
 def test_cells_keep_the_digits_that_tell_them_apart(values, shown):
     column = np.array(values)
-    assert report_rows.plain(column, report_rows.digits(column)) == shown
+    assert numbers.plain(column, numbers.digits(column)) == shown
 
 
 def test_what_is_not_certain_is_not_rounded_to_certainty():
-    found = report_rows.shares(np.array([0.0, 1e-9, 0.25, 0.9999, 1.0]))
+    found = numbers.shares(np.array([0.0, 1e-9, 0.25, 0.9999, 1.0]))
     assert found == [0.0, 0.001, 0.25, 0.999, 1.0]
 
 
 def test_rows_are_thinned_with_small_clusters_whole():
     labels = np.concatenate([np.zeros(50_000, dtype=int), np.ones(30), np.full(49_970, 2)])
-    rows = report_rows.spread(labels, 5_000, 100)
+    rows = spread(labels, 5_000, 100)
     assert len(rows) == 5_000
     assert len(np.unique(rows)) == 5_000
     assert (np.diff(rows) > 0).all()
     assert (labels[rows] == 1).sum() == 30
     share = (labels[rows] == 0).mean()
     assert abs(share - 0.5) < 5 * np.sqrt(0.25 / 5_000)
-    assert len(report_rows.spread(np.arange(1_000), 300, 5)) == 300
+    assert len(spread(np.arange(1_000), 300, 5)) == 300
 
 
 def test_a_hundred_thousand_rows_of_many_columns_stay_below_ten_megabytes():
     html = report.render(blobs(100_000, 5, n_columns=90, chains=1, draws=4))
-    page = embedded(html)
+    rows = contents(html)["shared"]["rows"]
     assert len(html.encode()) < 10_000_000
-    assert page["nColumns"] == 90
-    assert len(page["columns"]) == 60
+    assert rows["n_columns"] == 90
+    assert len(rows["columns"]) == 60
 
 
 def test_long_categories_make_fewer_rows_not_a_larger_page():
@@ -148,8 +182,8 @@ def test_the_columns_that_tell_most_are_kept(rng):
     rows = rng.normal(size=(200, 80))
     labels = np.arange(200) % 2
     rows[:, 70] += 8 * labels
-    page = embedded(report.render(model_of(rows, [Column(f"c{j}", "gaussian") for j in range(80)], labels)))
-    assert "c70" in [column["name"] for column in page["columns"]]
+    model = model_of(rows, [Column(f"c{j}", "gaussian") for j in range(80)], labels)
+    assert "c70" in [column["name"] for column in contents(report.render(model))["shared"]["rows"]["columns"]]
 
 
 # --- safety ---------------------------------------------------------------------------------------------------
@@ -170,7 +204,7 @@ def test_no_name_becomes_markup():
         assert text not in html
     assert html.count("<script") == 2
     assert html.count("</script>") == 2
-    assert embedded(html)["columns"][0]["name"] == NASTY[0]
+    assert contents(html)["shared"]["rows"]["columns"][0]["name"] == NASTY[0]
 
 
 def test_the_policy_names_the_script_and_the_style_by_their_hashes():
@@ -194,29 +228,35 @@ def test_the_same_model_gives_the_same_page():
 
 def test_what_a_single_partition_does_not_know_is_said():
     rows = [[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]
-    page = embedded(report.render(cl.DPMixture(inference="map", random_state=0).fit(rows)))
-    assert page["kind"] == "map"
-    assert page["counts"] is None
-    assert page["pairs"] is None
-    assert "says nothing about how probable" in page["answer"]["notes"][0]
-    assert "not known" in page["answer"]["facts"][0]["words"]
+    found = contents(report.render(cl.DPMixture(inference="map", random_state=0).fit(rows)))
+    assert "how-many" not in found
+    assert "pairs" not in found
+    assert "The probability of this number of clusters is unknown" in found["answer"]["notes"][0]
+    assert "its probability is unknown" in found["answer"]["facts"][0]["words"]
+    assert found["answer"]["facts"][2]["value"] == "Unknown"
 
 
 def test_a_variational_fit_claims_no_probability_of_the_number():
     rows = np.concatenate([np.zeros(20), np.full(20, 9.0)])[:, None] + np.linspace(0, 1, 40)[:, None]
-    page = embedded(report.render(cl.DPMixture(inference="variational", random_state=0).fit(rows)))
-    assert page["kind"] == "variational"
-    assert page["counts"] is None
-    assert "gives no probability of the number of clusters" in page["answer"]["notes"][0]
+    found = contents(report.render(cl.DPMixture(inference="variational", random_state=0).fit(rows)))
+    assert "how-many" not in found
+    assert "pairs" in found
+    assert [line["name"] for line in found["chains"]["lines"]] == ["lower bound on the log evidence"]
+    assert "The probability of this number of clusters is unknown" in found["answer"]["notes"][0]
 
 
-def test_a_run_that_was_stopped_is_said_to_be(rng):
+def test_an_interrupted_run_is_reported_as_such():
     model = blobs(50, 2)
-    assert embedded(report.render(model))["answer"]["notes"] == []
+    assert contents(report.render(model))["answer"]["notes"] == []
     model.posterior_ = dataclasses.replace(model.posterior_, interrupted=True)
-    notes = embedded(report.render(model))["answer"]["notes"]
+    notes = contents(report.render(model))["answer"]["notes"]
     assert len(notes) == 1
-    assert "stopped before its end: 30 draws of each of 2 chains" in notes[0]
+    assert "interrupted. The page shows 30 draws of each of 2 chains" in notes[0]
+
+
+def test_two_columns_of_categories_are_columns_of_categories(sections):
+    words = sections["answer"]["content"]["facts"][3]["words"]
+    assert words.startswith("2 numeric columns and 2 columns of categories; ")
 
 
 def test_one_row_and_one_cluster():

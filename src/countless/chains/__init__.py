@@ -6,8 +6,9 @@ from .contract import Frozen, Move, Problem, State
 from .draws import APPROXIMATION, OPTIMUM, SAMPLED, Draws, Kind
 from .engine import ENGINES, Inference, engines_for, register
 from .fields import Field
-from .sampler import Sampler
+from .sampler import MoveSampler, Sampler
 from .schedule import Schedule
+from .variables import VariableProblem, VariableState
 from .watch import Watch
 
 __all__ = [
@@ -21,10 +22,13 @@ __all__ = [
     "Inference",
     "Kind",
     "Move",
+    "MoveSampler",
     "Problem",
     "Sampler",
     "Schedule",
     "State",
+    "VariableProblem",
+    "VariableState",
     "Watch",
     "engines_for",
     "register",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -78,6 +79,28 @@ class Sampler(Inference):
         if not kept:
             raise KeyboardInterrupt("stopped before the first draw was kept")
         return join_traces(kept, problem.fields, problem.axes).replaced(interrupted=interrupted)
+
+
+@dataclass(frozen=True)
+class MoveSampler(Sampler):
+    """A sampler with the usual settings; a subclass says its moves.
+
+    Parameters
+    ----------
+    chains, draws, warmup, thin : int
+        Chains, draws kept in each, sweeps before the first of them, and sweeps per draw.
+    start
+        Where chains begin, as the problem understands it.
+    n_threads : int, optional
+        Threads for the chains; default, one per core. The draws do not depend on it.
+    """
+
+    chains: int = 4
+    draws: int = 250
+    warmup: int = 100
+    thin: int = 1
+    start: Any = None
+    n_threads: int | None = None
 
 
 class _Chain:

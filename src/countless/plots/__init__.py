@@ -1,12 +1,12 @@
-"""Plots: what was found and how sure it is. Functions take a fitted model, draw into Axes and return them.
+"""Plots: what was found and how certain it is. Functions take a fitted model, draw into Axes and return them.
 
-All of them work from ``posterior_`` and ``labels_`` alone, so that a saved run can be drawn as well.
-None opens a window.
+They need ``posterior_`` and ``labels_`` only, so that they work with a saved run as well. Traces need ``posterior_``
+only, of any model. No function opens a window.
 """
 
 from __future__ import annotations
 
-from ._style import percent
+from ..core.text import percent
 from .chains import chains, cumulative_means, traces
 from .clusters import clusters
 from .counts import n_clusters, sizes

@@ -1,4 +1,4 @@
-"""What tells clusters apart: per column or category, how far each cluster lies from all rows.
+"""What distinguishes clusters: per column or category, the distance of each cluster from all rows.
 
 Numbers: the difference of means in standard deviations of the column. Categories, zeros and ones, and shares of a
 total: the log odds ratio of the cluster against all rows, half a row added to each count (Haldane 1956), times
@@ -37,7 +37,7 @@ class Feature(NamedTuple):
 
 
 def features(fit: Fit) -> list[Feature]:
-    """All columns, categories one by one; of two categories the second says it all."""
+    """All columns, one feature for each category; of two categories, the second only."""
     found: list[Feature] = []
     names = shown_names(fit.data.names), shown_names(fit.data.names, 18)
     parts = [j for j, column in enumerate(fit.data.columns) if column.cells == "shares"]

@@ -1,31 +1,79 @@
-"""What the figures need of a fitted model: its draws, labels and rows, all of which a saved run has too."""
+"""What figures and reports need of a fitted model: its draws, labels and rows, all of which a saved run has too."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.text import listed
 from ..posterior import Posterior
 from ..posterior.data import Data
 from ..posterior.diagnostics import Diagnostics
 from ..posterior.partition.certainty import Certainty
-from ._style import listed
+from ..posterior.partition.summaries import ClusterSummary
+from ._kinds import WORDS, Words, kind_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+# A row whose cluster has at least this probability counts as certain.
+SURE = 0.9
+
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model as figures see it."""
+    """A fitted model and the answers of its posterior, each computed once.
+
+    Chains and quantities are there for any model; labels and what follows from them for models that cluster rows.
+    """
 
     model: Any
-    posterior: Posterior
-    labels: IntArray
+
+    @property
+    def posterior(self) -> Posterior:
+        """The draws."""
+        posterior: Posterior = self.model.posterior_
+        return posterior
+
+    @property
+    def kind(self) -> str:
+        """``"sampled"``, ``"optimum"`` or ``"approximation"``."""
+        return kind_of(self.posterior)
+
+    @property
+    def words(self) -> Words:
+        """How texts speak of this kind of fit."""
+        return WORDS[self.kind]
+
+    @cached_property
+    def quantities(self) -> dict[str, FloatArray]:
+        """Scalar quantities of each draw that do not depend on the numbering of clusters, (chain, draw) each."""
+        return self.posterior.quantities()
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        """How the chains compare."""
+        return self.posterior.diagnostics()
+
+    # --- models that cluster rows ---------------------------------------------------------------------------------
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """The clustering that is shown."""
+        labels = getattr(self.model, "labels_", None)
+        if labels is None:
+            raise ValueError(f"model: {type(self.model).__name__} has no labels_, and the figure shows clusters")
+        return np.ascontiguousarray(labels, dtype=np.int64)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether there is a clustering to show."""
+        return getattr(self.model, "labels_", None) is not None
 
     @property
     def n_rows(self) -> int:
@@ -34,7 +82,7 @@ class Fit:
 
     @property
     def n_clusters(self) -> int:
-        """Number of clusters of the consensus."""
+        """Number of clusters of ``labels``."""
         return len(self.sizes)
 
     @cached_property
@@ -49,28 +97,16 @@ class Fit:
             raise ValueError("model: this fit does not hold its rows, and the figure shows them; fit it again")
         return self.posterior.data
 
-    @property
-    def kind(self) -> str:
-        """What was fitted, in a word, where it is not a sample of the posterior."""
-        return "variational" if self.posterior.components is not None else "MAP"
-
     @cached_property
     def certainty(self) -> Certainty:
-        """How sure the cluster of each row is."""
-        if self.posterior.is_sampled:
-            return self.posterior.certainty(self.labels)
-        found: Certainty = self.model.certainty_
-        return found
+        """Of each row: the probability of its cluster, and the cluster that comes second."""
+        found: Certainty | None = getattr(self.model, "certainty_", None)
+        return self.posterior.certainty(self.labels) if found is None else found
 
     @cached_property
-    def quantities(self) -> dict[str, FloatArray]:
-        """What can be said of each draw without naming clusters, (chain, draw) each."""
-        return self.posterior.quantities()
-
-    @cached_property
-    def diagnostics(self) -> Diagnostics:
-        """How the chains compare."""
-        return self.posterior.diagnostics()
+    def summaries(self) -> list[ClusterSummary]:
+        """Each cluster with what distinguishes it, the largest first."""
+        return sorted(self.posterior.summaries(self.labels), key=lambda each: (-each.size, each.label))
 
     def column(self, column: Any, argument: str = "column") -> int:
         """Number of a column that is given by name or number."""
@@ -87,12 +123,16 @@ class Fit:
 
 
 def fitted(model: Any) -> Fit:
-    """The fit of an estimator, or one sentence why there is none."""
+    """The fit of an estimator or of a bare posterior; ValueError, in one sentence, where there is none."""
     if isinstance(model, Fit):
         return model
-    posterior = getattr(model, "posterior_", None)
-    labels = getattr(model, "labels_", None)
-    if not isinstance(posterior, Posterior) or labels is None:
-        hint = "; call its fit first" if hasattr(model, "fit") and not hasattr(model, "labels_") else ""
-        raise ValueError(f"model must be a fitted DPMixture, got {type(model).__name__}{hint}")
-    return Fit(model, posterior, np.ascontiguousarray(labels, dtype=np.int64))
+    if _is_posterior(model):
+        return Fit(SimpleNamespace(posterior_=model))
+    if not _is_posterior(getattr(model, "posterior_", None)):
+        hint = "; call its fit first" if hasattr(model, "fit") else ""
+        raise ValueError(f"model must be a fitted model with draws, got {type(model).__name__}{hint}")
+    return Fit(model)
+
+
+def _is_posterior(value: Any) -> bool:
+    return callable(getattr(value, "diagnostics", None))

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.jit import kernel
 from ..families import Family, localise, verbs
 from ..families.base import refresh_all
-from ..models.finite.density import MixtureDensity, _statistics
-from ..models.mixture.predictive import Predictor, score
 from ..posterior.data import Data
+from ..priors import Prior
 from ._fit import Fit
 
 FloatArray = NDArray[np.float64]
@@ -47,7 +47,7 @@ class Marginal(NamedTuple):
 
 
 def marginal(fit: Fit, j: int) -> Marginal:
-    """What the posterior says about column ``j`` of its rows, at points that show it."""
+    """Predictive distribution of column ``j`` of the rows, at points that cover the data."""
     cells = fit.data.rows[:, j]
     observed = np.flatnonzero(~np.isnan(cells))
     column = fit.data.columns[j]
@@ -102,7 +102,7 @@ def one_column(data: Data, j: int) -> tuple[Family, str]:
 
 
 def takes_any_number(data: Data, j: int) -> bool:
-    """Whether cells of a column may be any real numbers, so that an ellipse or a curve is a fair picture."""
+    """Whether cells of a column may be any real numbers, so that an ellipse describes them."""
     return not data.columns[j].is_categorical and _accepts(one_column(data, j)[0], np.array([-0.5]))
 
 
@@ -180,7 +180,6 @@ class _Column:
         self._local, rows, _ = localise(self.family, values)
         self._statistics = np.empty((len(rows), self._local.layout().statistics))
         _statistics(self._local.prepare(), rows, self._statistics)
-        self._weigher = Predictor(values, self.family, data.prior)
         self._prior = data.prior
         self._observed = observed
         known = self.family.tunable()
@@ -195,16 +194,16 @@ class _Column:
         return {name: float(logs.mean() if draw is None else logs[draw]) for name, logs in self._log_factors.items()}
 
     def prior_total(self, points: FloatArray) -> float:
-        """What an empty cluster gives to all points together."""
+        """Sum of the predictive of an empty cluster over all points."""
         hyper, clusters = self._local.prepare(), self._local.allocate(1)
         out = np.empty((len(points), 1))
-        score(hyper, *clusters, self._in_units(points), out)
+        _predictives(hyper, *clusters, self._in_units(points), out)
         return float(np.exp(out).sum())
 
     def clusters(
         self, labels: NDArray[Any], concentration: float, factors: dict[str, float], points: FloatArray
     ) -> _Clusters:
-        """The clusters of a partition, ready to be asked about some points."""
+        """The clusters of a partition, with their predictives at some points."""
         labels = np.ascontiguousarray(labels, dtype=np.int64)
         family = self._local.with_tuned(factors) if factors else self._local
         n_clusters = int(labels.max()) + 1
@@ -215,12 +214,13 @@ class _Column:
         hyper = family.prepare()
         refresh_all(hyper, *arrays)
         out = np.empty((len(points), n_clusters + 1))
-        score(hyper, *arrays, self._in_units(points), out)
-        log_weights = self._weigher.log_weights(labels, concentration)
-        mixture = MixtureDensity(family, self._shift, self._scale, log_weights[:-1], np.empty((n_clusters, 0)))
+        local = self._in_units(points)
+        _predictives(hyper, *arrays, local, out)
         prior = self._prior.with_concentration(concentration) if self._prior.is_learned else self._prior
+        log_weights = _log_weights(prior, labels)
         seen = len(labels) + n_clusters * float(prior.offset)
-        return _Clusters(mixture, hyper, arrays, points, out - np.log(self._scale).sum(), log_weights, seen)
+        log_scale = float(np.log(self._scale).sum())
+        return _Clusters(family, hyper, arrays, local, log_scale, out - log_scale, log_weights, seen)
 
     def _in_units(self, points: FloatArray) -> FloatArray:
         return np.ascontiguousarray((points[:, None] - self._shift) / self._scale)
@@ -229,13 +229,15 @@ class _Column:
 class _Clusters(NamedTuple):
     """Clusters of one partition; ``log_predictive`` (point, cluster) ends with that of an empty cluster.
 
-    ``seen`` is what the clusters that have rows weigh together, the sum of size + offset.
+    ``points`` are in the units of the arithmetic, ``log_scale`` is the log of these units, and ``seen`` the sum of
+    size + offset over the clusters that have rows.
     """
 
-    mixture: MixtureDensity
+    family: Family
     hyper: Any
     arrays: Any
     points: FloatArray
+    log_scale: float
     log_predictive: FloatArray
     log_weights: FloatArray
     seen: float
@@ -249,10 +251,42 @@ class _Clusters(NamedTuple):
         n_clusters = len(self.log_weights) - 1
         share = -np.expm1(self.log_weights[-1])
         weights = rng.dirichlet(np.maximum(np.exp(self.log_weights) * self.seen / share, np.finfo(float).tiny))
-        parameters = np.zeros((n_clusters, self.mixture.family.layout().parameters))
+        layout = self.family.layout()
+        parameters = np.zeros((n_clusters, layout.parameters))
         for k in range(n_clusters):
             verbs.draw_parameters(self.hyper, self.arrays.statistics, self.arrays.cache, k, rng, parameters)
+        natural, statistics = np.zeros((n_clusters, layout.statistics)), np.empty((len(self.points), layout.statistics))
+        _naturals(self.hyper, parameters, natural)
+        _statistics(self.hyper, self.points, statistics)
         with np.errstate(divide="ignore"):
-            log_weights = np.log(weights[:-1])
-        mixture = MixtureDensity(self.mixture.family, self.mixture.shift, self.mixture.scale, log_weights, parameters)
-        return np.exp(mixture.log_density(self.points[:, None])) + weights[-1] * np.exp(self.log_predictive[:, -1])
+            natural[:, 0] += np.log(weights[:-1]) - self.log_scale
+        known = np.exp(np.logaddexp.reduce(statistics @ natural.T, axis=1))
+        return known + weights[-1] * np.exp(self.log_predictive[:, -1])
+
+
+def _log_weights(prior: Prior, labels: NDArray[np.int64]) -> FloatArray:
+    """Log probability that the next row joins each cluster, or (last) a new one."""
+    n_clusters = int(labels.max()) + 1
+    table = prior.table(len(labels) + 1, n_clusters + 1)
+    sizes = np.bincount(labels, minlength=n_clusters)
+    logs = np.append(np.log(sizes + table.offset), table.log_v[n_clusters + 1] - table.log_v[n_clusters])
+    return logs - np.logaddexp.reduce(logs)
+
+
+@kernel
+def _predictives(family, statistics, cache, work, rows, out):
+    for i in range(rows.shape[0]):
+        for k in range(statistics.shape[0]):
+            out[i, k] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)
+
+
+@kernel
+def _naturals(family, parameters, out):
+    for k in range(parameters.shape[0]):
+        verbs.natural(family, parameters, k, out[k])
+
+
+@kernel
+def _statistics(family, rows, out):
+    for i in range(rows.shape[0]):
+        verbs.row_statistics(family, rows[i], out[i])

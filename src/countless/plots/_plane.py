@@ -1,4 +1,4 @@
-"""A plane to draw rows in: two columns as they are, or the two directions in which all columns vary most."""
+"""A plane for the rows: two columns as they are, or the first two principal components of several."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..core.text import count
 from ..families.columns import Column
 from ..posterior.data import Data
 from ._style import shown_name
@@ -33,14 +34,14 @@ class Plane(NamedTuple):
 
 
 def two_columns(data: Data, first: int, second: int) -> Plane:
-    """Two columns as they are; categories and whole numbers are spread a little, so that equal cells can be told."""
+    """Two columns as they are; categories and whole numbers are jittered, so that equal cells do not overlap."""
     cells = data.rows[:, [first, second]]
     rows = np.flatnonzero(~np.isnan(cells).any(axis=1))
     columns = data.columns[first], data.columns[second]
     if len(rows) == 0:
         raise ValueError(f"columns: no row has a cell in both {columns[0].name!r} and {columns[1].name!r}")
     missing = len(cells) - len(rows)
-    note = f"{missing:,} without one of the two cells not shown" if missing else ""
+    note = f"{count(missing, 'row')} with a missing cell left out" if missing else ""
     return Plane(
         _spread_out(cells[rows], columns),
         rows,
@@ -63,30 +64,30 @@ def principal(data: Data, picked: list[int]) -> Plane:
     wanted = None if d < 3 else (d - 2, d - 1)
     values, vectors = scipy.linalg.eigh(spread, subset_by_index=wanted)
     directions = vectors[:, ::-1][:, :2]
-    # A sign of its own choosing would flip the picture from one machine to the next.
+    # The sign of an eigenvector is arbitrary, and may differ between machines.
     directions = directions * np.where(directions.sum(axis=0) < 0.0, -1.0, 1.0)
     shares = values[::-1][:2] / max(float(np.trace(spread)), np.finfo(float).tiny)
     names = (
         f"principal component 1 of {len(picked)} columns ({shares[0]:.0%} of the variance)",
         f"principal component 2 ({shares[1]:.0%})",
     )
-    holes = np.isnan(data.rows[:, picked]).any()
+    missing = np.isnan(data.rows[:, picked]).any()
     return Plane(
         sheet @ directions,
         np.arange(len(sheet)),
         names,
         (None, None),
-        "missing cells at the mean of their column" if holes else "",
+        "missing cells at the mean of their column" if missing else "",
     )
 
 
 def indicators(data: Data, picked: list[int]) -> FloatArray:
-    """Columns of mean zero and no holes, of variance one for each column of the table."""
+    """Columns of mean zero without missing cells, of variance one for each column of the table."""
     parts = []
     for j in picked:
         cells, column = data.rows[:, j], data.columns[j]
         block = _zeros_and_ones(cells) if column.is_categorical else cells[:, None]
-        # A column without any cell has no mean, and nothing to show.
+        # A column whose cells are all missing has no mean.
         missing = np.isnan(cells)
         if missing.all():
             continue
@@ -104,7 +105,7 @@ def _zeros_and_ones(codes: FloatArray) -> FloatArray:
 
 
 def _spread_out(cells: FloatArray, columns: tuple[Column, Column]) -> FloatArray:
-    """Cells on a coarse grid, moved a little so that equal ones do not hide each other."""
+    """Cells on a coarse grid, jittered so that equal ones do not hide each other."""
     places = cells.copy()
     some = cells[: 4 * MOST_ROWS]
     crowded = len(np.unique(some, axis=0)) <= 0.5 * len(some)

@@ -1,4 +1,4 @@
-"""What all figures share: colours that colour-blind readers can tell apart, quiet axes, names that fit."""
+"""What all figures share: colours that colour-blind readers can tell apart, axes without clutter, names that fit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from numpy.typing import NDArray
 
 # Okabe and Ito 2008, https://jfly.uni-koeln.de/color/; their yellow is too pale for points on white and their
 # black is kept for curves. Beyond seven clusters the marker changes too.
@@ -26,8 +24,6 @@ PALE = "#D9D9D9"
 # Of notes: readable, but second to what they are notes of.
 GREY = "#5F5F5F"
 
-# More points than this hide each other.
-MOST_POINTS = 20_000
 # A name that is longer is cut in the middle, where it says least.
 LONGEST_NAME = 26
 # Points that the name of a cluster takes, and where it goes when its own place is taken, the nearest first.
@@ -66,7 +62,7 @@ def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 4.4), compress: bool
 
 
 def quiet(ax: Axes) -> None:
-    """Take away the frame lines that carry no information."""
+    """Remove the frame lines that carry no information."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(QUIET)
     ax.tick_params(colors=INK, labelsize=9)
@@ -75,7 +71,7 @@ def quiet(ax: Axes) -> None:
 
 
 def headline(ax: Axes, text: str, *notes: str) -> None:
-    """The question that a panel answers, with its answer; notes below it, smaller, in as many lines as they need."""
+    """Title of a panel: a question and its answer; notes below it in smaller type, wrapped to its width."""
     width = room(ax)[0] * 1.12
     title = "\n".join(textwrap.wrap(text, max(24, int(width / 5.3))))
     small = "\n".join(textwrap.wrap("; ".join(note for note in notes if note), max(30, int(width / 4.1))))
@@ -98,7 +94,7 @@ def headline(ax: Axes, text: str, *notes: str) -> None:
 
 
 def plain_numbers(axis: Any, low: float, high: float) -> None:
-    """Tick labels as people write numbers, without a power of ten apart at the end of the axis."""
+    """Tick labels in full, without a common power of ten at the end of the axis."""
     if abs(high - low) > 1e-4 * max(abs(low), abs(high)):
         axis.set_major_formatter(lambda value, _: _written(value))
 
@@ -121,7 +117,7 @@ def colour(k: int) -> str:
 
 
 def marker(k: int) -> str:
-    """Marker of cluster ``k``: another one each time the colours are used up."""
+    """Marker of cluster ``k``: it changes each time the colours repeat."""
     return MARKERS[(k // len(COLOURS)) % len(MARKERS)]
 
 
@@ -131,9 +127,9 @@ def line(k: int) -> Any:
 
 
 def name_clusters(ax: Axes, places: Sequence[tuple[int, float, float]], above: float = 0.0) -> None:
-    """Names of clusters (cluster, x, y) at their places, or so many points above, moved apart where they would touch.
+    """Write names of clusters at places (cluster, x, y), moved up by ``above`` points and apart where they would touch.
 
-    The limits of the axes are final.
+    The limits of the axes must be final.
     """
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     width, height = room(ax)
@@ -162,25 +158,13 @@ def _is_free(at: tuple[float, float], shift: tuple[float, float], taken: Sequenc
     return all(math.hypot(at[0] + shift[0] - x, at[1] + shift[1] - y) >= NAME_SIZE for x, y in taken)
 
 
-def thinned(n: int, at_most: int = MOST_POINTS) -> NDArray[np.int64]:
-    """Numbers of at most so many rows, at random but always the same, in order."""
-    if n <= at_most:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, size=at_most, replace=False))
-
-
-def spaced(n: int, at_most: int) -> NDArray[np.int64]:
-    """Numbers of at most so many of ``n`` things in order, evenly spaced, the first and the last among them."""
-    return np.unique(np.linspace(0, n - 1, min(n, at_most)).round().astype(np.int64))
-
-
 def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
-    """A name of the user's as it stands in a figure: in one line, cut in the middle, dollars not taken for formulas."""
+    """A user's name for a figure: on one line, cut in the middle, with dollars escaped from mathtext."""
     return _cut(name, longest, longest // 3).replace("$", r"\$")
 
 
 def shown_names(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
-    """The same for names that must stay different: cut where they are alike, at worst numbered."""
+    """The same for names that must stay distinct: cut where they are alike, numbered if nothing else helps."""
     distinct = len(set(names))
     for length in (longest, longest + 12):
         for tail in (length // 3, 0, 2 * length // 3, length - 4):
@@ -191,22 +175,11 @@ def shown_names(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
 
 
 def _cut(name: str, longest: int, tail: int) -> str:
-    """A name in one line, and of a long one its beginning and its last letters."""
+    """A name on one line; of a long name, its first and its last ``tail`` letters."""
     text = " ".join(str(name).split())
     if len(text) <= longest:
         return text
     return f"{text[: longest - tail - 1].rstrip()}…{text[len(text) - tail :].lstrip()}"
-
-
-def listed(names: Sequence[str], at_most: int = 12) -> str:
-    """Names for a sentence; of many, the first ones and how many more there are."""
-    rest = f" and {len(names) - at_most} more" if len(names) > at_most else ""
-    return ", ".join(names[:at_most]) + rest
-
-
-def count(n: int, noun: str) -> str:
-    """A number with its noun: ``1 row``, ``1,000 rows``."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def room(ax: Axes) -> tuple[float, float]:
@@ -215,19 +188,3 @@ def room(ax: Axes) -> tuple[float, float]:
     box = ax.get_position()
     width, height = figure.get_size_inches()
     return 72.0 * width * box.width, 72.0 * height * box.height
-
-
-def percent(share: float) -> str:
-    """A probability for people; never 0% or 100% of what is not certain.
-
-    Examples
-    --------
-    >>> from countless.plots import percent
-    >>> percent(0.971), percent(0.0004), percent(0.9996)
-    ('97%', '<1%', '>99%')
-    """
-    if 0.0 < share < 0.01:
-        return "<1%"
-    if 0.99 < share < 1.0:
-        return ">99%"
-    return f"{100.0 * share:.0f}%"

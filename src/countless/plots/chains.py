@@ -1,4 +1,4 @@
-"""What the chains did: traces and running means of quantities that need no names of clusters."""
+"""Chains: traces and running means of the quantities of any model."""
 
 from __future__ import annotations
 
@@ -11,32 +11,30 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ..posterior import Posterior
-from ..posterior.diagnostics import WORDS, Quantity
+from ..core.text import count
+from ..posterior.diagnostics import Quantity
 from ._fit import Fit, fitted
+from ._pick import spaced
 from ._style import (
     GREY,
     INK,
     Picture,
     axes,
     colour,
-    count,
     headline,
     layout,
     legend_beside,
     line,
     quiet,
     shown_name,
-    spaced,
 )
 
 FloatArray = NDArray[np.float64]
 
-NAMES = {**WORDS, "concentration": "concentration"}
-# What every draw has with it; others are counted from the labels.
-AT_HAND = ("n_clusters", "log_joint", "concentration")
-# What the figure of all traces leaves out: it goes with the share of the largest cluster.
-LEFT_OUT = "entropy"
+# Stored with every draw, where a model has them; the other quantities are computed from the draws.
+STORED = ("n_clusters", "log_joint", "concentration")
+# Left out of the figure of all traces: it repeats the share of the largest cluster.
+LEFT_OUT = ("entropy",)
 # Longer traces are drawn as the range and mean of this many pieces.
 MOST_STEPS = 1500
 PIECES = 300
@@ -46,16 +44,17 @@ MOST_IN_LEGEND = 8
 def traces(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> Axes:
     """A quantity along the kept draws, one line for each chain.
 
-    Chains that agree cross each other all the time; one that stays away from the others, or a trend, says
-    that the run was too short. Beyond 1,500 draws, the mean and the range of 300 pieces of each chain.
+    Chains that agree cross each other all the time. A chain that stays apart from the others, or a trend, shows that
+    the run was too short. Chains of more than 1,500 draws are shown as the means and ranges of 300 pieces.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     quantity : str
-        ``"n_clusters"``, ``"log_joint"``, ``"concentration"``, ``"largest_share"``, ``"entropy"`` (of the shares of the
-        clusters), a hyperparameter that was learned (as in ``posterior_.hyperparameters``), or ``"objective"``: the
-        steps of an optimiser (MAP, variational).
+        For a mixture ``"n_clusters"``, ``"log_joint"``, ``"concentration"``, ``"largest_share"``, ``"entropy"`` (of the
+        shares of the clusters) or a learned hyperparameter (as in ``posterior_.hyperparameters``); for other models the
+        quantities that ``posterior_.diagnostics()`` lists; ``"objective"`` for the steps of an optimiser (MAP,
+        variational).
     ax : Axes, optional
 
     Returns
@@ -80,7 +79,7 @@ def traces(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> 
     """
     fit = fitted(model)
     if quantity == "objective":
-        return _objective(fit.posterior, ax)
+        return _objective(fit, ax)
     values, name = _values(fit, quantity)
     ax = axes(ax, (7.6, 3.6))
     quiet(ax)
@@ -97,13 +96,13 @@ def traces(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> 
 
 
 def cumulative_means(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> Axes:
-    """The mean of a quantity over the draws so far, one line for each chain; they should meet and stay.
+    """The running mean of a quantity, one line for each chain; the lines should converge to one level.
 
     The dotted line is the mean over all draws of all chains.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     quantity : str
         As for ``traces``.
     ax : Axes, optional
@@ -135,16 +134,16 @@ def cumulative_means(model: Any, quantity: str = "n_clusters", ax: Axes | None =
     ax.set(xlabel="draws so far", ylabel=f"mean {name}")
     ax.margins(x=0.01)
     _name_chains(ax, values)
-    headline(ax, "Where do the means settle?", f"dotted: all draws of all chains, {float(values.mean()):.4g}")
+    headline(ax, "Do the means converge?", f"dotted: mean of all draws, {float(values.mean()):.4g}")
     return ax
 
 
 def chains(model: Any) -> Figure:
-    """Figure of all traces beside their cumulative means, with R-hat, effective draws and the verdict on them.
+    """Figure of all traces beside their running means, with R-hat, effective draws and a verdict.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
 
     Returns
     -------
@@ -163,8 +162,8 @@ def chains(model: Any) -> Figure:
     8
     """
     fit = fitted(model)
-    _require_chains(fit.posterior, "n_clusters")
-    names = [name for name in fit.quantities if name != LEFT_OUT]
+    _require_chains(fit, next(iter(fit.quantities)))
+    names = [name for name in fit.quantities if name not in LEFT_OUT]
     figure = Picture(figsize=(11.0, 0.6 + 2.3 * len(names)), layout=layout())
     panels = figure.subplots(len(names), 2, squeeze=False, width_ratios=[3.0, 2.0])
     told = {each.name: each for each in fit.diagnostics.quantities}
@@ -183,7 +182,7 @@ def chains(model: Any) -> Figure:
 
 
 def _strip(ax: Axes, first: bool, last: bool, legend: bool) -> None:
-    """Take away what the panels of a column have in common from all but one."""
+    """Remove from a panel what another panel of its column shows already."""
     for text in [text for text in ax.texts if text.get_gid() == "note"]:
         text.remove()
     ax.set_title(ax.get_title(loc="left") if first else "", loc="left", fontsize=10, pad=18.0 if first else 6.0)
@@ -213,28 +212,22 @@ def _tell(ax: Axes, quantity: Quantity) -> None:
 
 
 def _values(fit: Fit, quantity: str) -> tuple[FloatArray, str]:
-    """Values (chain, draw) of a quantity and its name for people."""
-    posterior = fit.posterior
-    known = [*NAMES, *posterior.hyperparameters]
-    if quantity not in known:
-        raise ValueError(f"quantity: {quantity!r} is not known; choose one of {', '.join(map(repr, known))}")
-    _require_chains(posterior, quantity)
-    name = NAMES.get(quantity) or shown_name(quantity.replace("_", " "))
-    if quantity in AT_HAND:
-        return np.asarray(getattr(posterior, quantity), dtype=np.float64), name
-    return np.asarray(fit.quantities[quantity], dtype=np.float64), name
+    """Values (chain, draw) of a quantity, and its name in words."""
+    stored = quantity in STORED and hasattr(fit.posterior, quantity)
+    if not stored and quantity not in fit.quantities:
+        known = ", ".join(map(repr, fit.quantities))
+        raise ValueError(f"quantity: {quantity!r} is unknown; choose one of {known}")
+    _require_chains(fit, quantity)
+    values = getattr(fit.posterior, quantity) if stored else fit.quantities[quantity]
+    return np.asarray(values, dtype=np.float64), shown_name(fit.posterior.words(quantity), 40)
 
 
-def _require_chains(posterior: Posterior, quantity: str) -> None:
-    if posterior.is_sampled:
-        return
-    what = (
-        "a MAP fit has one partition" if posterior.components is None else "draws of a variational fit are independent"
-    )
-    raise ValueError(
-        f"quantity: {what} and no chains to trace {quantity!r} along; choose quantity='objective', or fit with "
-        "inference='gibbs'"
-    )
+def _require_chains(fit: Fit, quantity: str) -> None:
+    if fit.kind != "sampled":
+        raise ValueError(
+            f"quantity: {fit.words.no_chains} and no chains to trace {quantity!r} along; choose quantity='objective', "
+            "or fit with inference='gibbs'"
+        )
 
 
 def _one_trace(ax: Axes, chain: int, series: FloatArray) -> None:
@@ -254,16 +247,16 @@ def _name_chains(ax: Axes, values: FloatArray) -> None:
         legend_beside(ax, handlelength=1.4)
 
 
-def _objective(posterior: Posterior, ax: Axes | None) -> Axes:
-    if posterior.objective.size == 0:
+def _objective(fit: Fit, ax: Axes | None) -> Axes:
+    steps = np.asarray(fit.posterior.objective, dtype=np.float64).reshape(-1)
+    if steps.size == 0:
         raise ValueError("quantity: samplers have no 'objective'; choose 'log_joint'")
     ax = axes(ax, (7.6, 3.6))
     quiet(ax)
-    steps = posterior.objective.reshape(-1)
     ax.plot(
         np.arange(1, len(steps) + 1), steps, color=colour(0), lw=1.3, marker="o" if len(steps) <= 60 else "", ms=3.0
     )
-    ax.set(xlabel="step", ylabel="log joint" if posterior.components is None else "bound")
+    ax.set(xlabel="step", ylabel=fit.words.objective)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    headline(ax, f"Did the search settle? {count(len(steps), 'step')}")
+    headline(ax, f"Did the search converge? {count(len(steps), 'step')}")
     return ax

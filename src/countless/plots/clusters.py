@@ -1,4 +1,4 @@
-"""The rows and the clusters they fall into, in the plane of two columns or of the directions that show most."""
+"""The rows coloured by cluster, in the plane of two columns or of two principal components."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Ellipse
 from numpy.typing import NDArray
 
+from ..core.text import count
 from ._fit import Fit, fitted
 from ._marginal import takes_any_number
 from ._plane import Plane, principal, two_columns
 from ._style import (
-    MOST_POINTS,
     axes,
     colour,
-    count,
     headline,
     legend_beside,
     marker,
@@ -32,6 +31,8 @@ from .density import draw_density
 FloatArray = NDArray[np.float64]
 
 MOST_IN_LEGEND = 12
+# More points than this hide each other.
+MOST_POINTS = 20_000
 # Clusters of up to this many rows are drawn row by row where the others are shades.
 ALWAYS_SHOWN = 50
 # Fewer rows say nothing about the shape of a cluster.
@@ -47,12 +48,12 @@ def clusters(model: Any, columns: Sequence[int | str] | None = None, ax: Axes | 
 
     Two columns: a scatter with the 90% ellipse of each cluster. More: the plane of the first two principal
     components, each column with one unit of variance, categories as zeros and ones, missing cells at the mean of their
-    column. One column: its ``density``. Beyond 20,000 rows, all rows as shades: the hue says which clusters are there,
-    the depth how many rows (on a log scale), and it is said so.
+    column. One column: its ``density``. More than 20,000 rows are shown as an image: the hue shows the clusters, the
+    depth the number of rows (on a log scale), and a note says so.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     columns : sequence of int or str, optional
         Columns to show, by number or name. Default: all of them.
     ax : Axes, optional

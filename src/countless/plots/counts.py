@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ..posterior import Posterior
+from ..core.text import percent
 from ._fit import Fit, fitted
-from ._style import COLOURS, INK, PALE, axes, colour, headline, percent, quiet, room
+from ._style import COLOURS, INK, PALE, axes, colour, headline, quiet, room
 
 # Percentages of more bars than this could not be read.
 MOST_NAMES = 40
@@ -21,11 +21,12 @@ WIDE = 22.0
 def n_clusters(model: Any, ax: Axes | None = None) -> Axes:
     """Bars of the posterior probability of the number of clusters.
 
-    The number of clusters of the consensus is in colour. A MAP or variational fit has no posterior of it: one bar.
+    The number of clusters of the consensus is in colour. A MAP or variational fit does not know these probabilities and
+    gets one bar.
 
     Parameters
     ----------
-    model : fitted DPMixture, or its posterior
+    model : fitted model, or its posterior
     ax : Axes, optional
 
     Returns
@@ -44,20 +45,17 @@ def n_clusters(model: Any, ax: Axes | None = None) -> Axes:
     >>> cl.plots.n_clusters(model).get_xlabel()
     'number of clusters'
     """
-    if isinstance(model, Posterior):
-        posterior, chosen = model, None
-    else:
-        fit = fitted(model)
-        posterior, chosen = fit.posterior, fit.n_clusters
+    fit = fitted(model)
+    chosen = fit.n_clusters if fit.has_labels else None
     ax = axes(ax, (5.0, 3.4))
     quiet(ax)
     ax.set_xlabel("number of clusters")
-    if posterior.is_sampled:
-        _probabilities(ax, posterior.n_clusters_pmf(), chosen)
+    if fit.kind == "sampled":
+        _probabilities(ax, fit.posterior.n_clusters_pmf(), chosen)
     else:
-        _single(ax, posterior, chosen)
+        _single(ax, fit, chosen)
     low, high = ax.get_xlim()
-    # A few bars across the whole width would look like something else.
+    # A few bars are kept narrow.
     low = max(0.0, min(low, 0.5 * (low + high) - 3.5))
     ax.set_xlim(low, max(high, low + 7.0))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, steps=[1, 2, 5, 10]))
@@ -81,23 +79,22 @@ def _probabilities(ax: Axes, pmf: dict[int, float], chosen: int | None) -> None:
     headline(ax, "How many?" if chosen is None else f"How many? {chosen} in the consensus")
 
 
-def _single(ax: Axes, posterior: Posterior, chosen: int | None) -> None:
-    number = int(posterior.n_clusters.reshape(-1)[0]) if chosen is None else chosen
+def _single(ax: Axes, fit: Fit, chosen: int | None) -> None:
+    number = int(fit.posterior.n_clusters.reshape(-1)[0]) if chosen is None else chosen
     ax.bar([number], [1.0], width=0.8, color=COLOURS[0])
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.set_ylim(0.0, 1.12)
     ax.set_xlim(number - 1.0, number + 1.0)
-    what = "one partition" if posterior.components is None else "a variational mixture"
-    headline(ax, f"How many? {number}: {what}, no posterior")
+    headline(ax, f"How many? {number}: {fit.words.fit}, no posterior")
 
 
 def sizes(model: Any, ax: Axes | None = None) -> Axes:
-    """Bars of the cluster sizes, each with how sure its rows are of it on average.
+    """Bars of the cluster sizes, each with the mean probability of its rows.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     ax : Axes, optional
 
     Returns
@@ -130,14 +127,14 @@ def sizes(model: Any, ax: Axes | None = None) -> Axes:
     ax.set_xlim(-0.5 - margin, len(counts) - 0.5 + margin)
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000) if step * wide >= 14.0 or step == 1000)
     ax.set_xticks(np.arange(0, len(counts), step))
-    headline(ax, "How large, how sure of its rows?", note)
+    headline(ax, "How large, how certain?", note)
     return ax
 
 
 def _name_bars(ax: Axes, bars: Any, fit: Fit, upright: bool) -> str:
     certain = np.bincount(fit.labels, fit.certainty.probability) / fit.sizes
     if len(certain) > MOST_NAMES:
-        return f"sure of {percent(float(certain.min()))} to {percent(float(certain.max()))}"
+        return f"mean probabilities of rows: {percent(float(certain.min()))} to {percent(float(certain.max()))}"
     names = [percent(float(share)) for share in certain]
     ax.bar_label(bars, names, fontsize=7 if upright else 8, color=INK, padding=2, rotation=90 if upright else 0)
     return ""

@@ -1,4 +1,4 @@
-"""One column: what the model expects of it, with its band, beside the data."""
+"""One column: its predictive distribution with a band, over the data."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ..core.text import count, percent
 from ._fit import Fit, fitted
 from ._marginal import Marginal, marginal
+from ._pick import thinned
 from ._style import (
     INK,
     PALE,
     QUIET,
     axes,
     colour,
-    count,
     headline,
     legend_beside,
     name_clusters,
-    percent,
     plain_numbers,
     quiet,
     shown_name,
     shown_names,
-    thinned,
 )
 
 FloatArray = NDArray[np.float64]
@@ -42,22 +41,22 @@ MOST_PARTS = 12
 
 
 def density(model: Any, column: int | str | None = None, ax: Axes | None = None) -> Axes:
-    """What the model expects of one column, with its uncertainty, before the data.
+    """Predictive distribution of one column, with its uncertainty, over the data.
 
     Numbers: the predictive density, averaged over draws, with a pointwise 90% band, a histogram and a rug of the data,
-    and the share of each consensus cluster. Counts and categories: bars of the predictive probabilities with
-    90% intervals, beside the shares in the data. The band is that of the unknown density: weights and parameters
-    of the clusters are drawn given each draw of the partition (for a MAP fit, given the one partition there is).
+    and the part of each consensus cluster. Counts and categories: predictive probabilities with 90% intervals, beside
+    the shares in the data. The band covers the unknown density: weights and parameters of the clusters are drawn given
+    each draw of the partition (for a MAP fit, given its single partition).
 
-    A column of many is a mixture over the clusters of all columns, with the column's own part of the family: exact for
-    independent columns and for full covariances. Cells that are missing are left out; in a Gaussian block, what the
-    other cells of such a row say about them is left out with them.
+    One column of several is a mixture over the clusters of all columns, with the column's own part of the family. This
+    is exact for independent columns and for full covariances. Missing cells are left out, and so is what the other
+    cells of a row in a Gaussian block say about them.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     column : int or str, optional
-        Number or name; may be left out where there is one column only.
+        Number or name; optional if there is one column only.
     ax : Axes, optional
 
     Returns
@@ -87,7 +86,7 @@ def density(model: Any, column: int | str | None = None, ax: Axes | None = None)
 
 
 def draw_density(ax: Axes, fit: Fit, j: int, title: str = "") -> Axes:
-    """The same for the number of a column, perhaps under another title."""
+    """The same for a column given by number, with an optional title."""
     cells = fit.data.rows[:, j]
     missing = int(np.isnan(cells).sum())
     expected = marginal(fit, j)
@@ -104,15 +103,13 @@ def draw_density(ax: Axes, fit: Fit, j: int, title: str = "") -> Axes:
         plain_numbers(ax.xaxis, float(expected.points[0]), float(expected.points[-1]))
     legend_beside(ax)
     name, found = shown_name(column.name), count(fit.n_clusters, "cluster")
-    title = title or f"What to expect? {name} in {count(fit.n_rows, 'row')}, {found}"
+    title = title or f"What does the model predict? {name} in {count(fit.n_rows, 'row')}, {found}"
     headline(ax, title, *notes, f"{count(missing, 'missing cell')} left out" if missing else "")
     return ax
 
 
 def _band_name(fit: Fit) -> str:
-    if fit.posterior.is_sampled:
-        return "90% band"
-    return "90% band,\nthis partition" if fit.posterior.components is None else "90% band,\nvariational"
+    return "90% band" if fit.kind == "sampled" else f"90% band,\n{fit.words.fit}"
 
 
 # --- numbers -----------------------------------------------------------------------------------------------------
@@ -129,7 +126,7 @@ def _curve(ax: Axes, fit: Fit, expected: Marginal, cells: FloatArray) -> list[st
     _parts(ax, expected, None)
     ax.fill_between(x, expected.low, expected.high, color=BAND, lw=0, label=_band_name(fit), zorder=1)
     ax.plot(x, expected.mean, color=INK, lw=1.6, label="predictive", zorder=5)
-    # A band that shoots up between two rows would press everything else flat.
+    # The band may peak sharply between two rows; the axis leaves such peaks out.
     top = float(max(expected.mean.max(), heights.max(), np.quantile(expected.high, 0.98)))
     _rug(ax, cells[inside], fit.labels[inside], top)
     ax.set_xlim(x[0], x[-1])
@@ -137,7 +134,7 @@ def _curve(ax: Axes, fit: Fit, expected: Marginal, cells: FloatArray) -> list[st
     ax.set_ylabel("density")
     plain_numbers(ax.yaxis, 0.0, top)
     outside = int(seen.sum() - inside.sum())
-    return [f"{count(outside, 'row')} further out"] if outside else []
+    return [f"{count(outside, 'row')} outside the axis"] if outside else []
 
 
 def _data(ax: Axes, heights: FloatArray, edges: FloatArray) -> None:
@@ -206,7 +203,7 @@ def _counts(ax: Axes, fit: Fit, expected: Marginal, cells: FloatArray) -> list[s
     ax.set(ylim=(0.0, top), xlim=(x[0] - 0.7, x[-1] + 0.7))
     plain_numbers(ax.yaxis, 0.0, top)
     _name_parts(ax, expected)
-    return [f"{count(outside, 'row')} further out"] if outside else []
+    return [f"{count(outside, 'row')} outside the axis"] if outside else []
 
 
 def _intervals(ax: Axes, x: FloatArray, expected: Marginal, name: str) -> None:

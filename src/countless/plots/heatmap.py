@@ -1,4 +1,4 @@
-"""The similarity matrix as a heat map: which rows belong together, whatever the clusters are called."""
+"""The similarity matrix as a heat map: which rows belong together."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ..posterior.partition import similarity as partitions
+from ..core.text import count
 from ._fit import fitted
-from ._style import INK, axes, count, headline, quiet, thinned
+from ._pick import thinned
+from ._style import INK, axes, headline, quiet
 
-# More rows than pixels would add nothing; nor do more draws to a share that is told by its shade.
+# More rows than pixels, or shares finer than the shades, would not be visible.
 MOST_ROWS = 1000
 MOST_DRAWS = 300
 # Names closer than this many points touch.
@@ -22,12 +23,12 @@ NAME_HEIGHT = 10.0
 def similarity(model: Any, ax: Axes | None = None) -> Axes:
     """Heat map of the probability that two rows are in the same cluster, rows ordered by the consensus.
 
-    A sharp block is a cluster that all draws agree on; a faint one is merged with or split from others in
-    some. Lines part the consensus clusters. Beyond 1000 rows a random subset is shown, and said so.
+    A sharp block is a cluster on which all draws agree; a faint block is merged with others, or split, in some draws.
+    Lines separate the consensus clusters. Of more than 1,000 rows a random subset is shown, and a note says so.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     ax : Axes, optional
 
     Returns
@@ -47,9 +48,8 @@ def similarity(model: Any, ax: Axes | None = None) -> Axes:
     (6, 6)
     """
     fit = fitted(model)
-    draws = fit.posterior.flat_labels(MOST_DRAWS)
     rows = thinned(fit.n_rows, MOST_ROWS)
-    matrix = partitions.similarity(draws[:, rows])
+    matrix = fit.posterior.similarity(rows, at_most=MOST_DRAWS)
     order = _ordered(fit.labels[rows], matrix)
     ax = axes(ax, (5.8, 4.8), compress=True)
     image = ax.imshow(
@@ -66,18 +66,12 @@ def similarity(model: Any, ax: Axes | None = None) -> Axes:
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)
     shown = f"{len(rows):,} of {count(fit.n_rows, 'row')} shown" if len(rows) < fit.n_rows else ""
-    headline(ax, "Which rows belong together?", shown, _caveat(fit))
+    headline(ax, "Which rows belong together?", shown, fit.words.similarity)
     return ax
 
 
-def _caveat(fit: Any) -> str:
-    if fit.posterior.is_sampled:
-        return ""
-    return "one partition, no posterior" if fit.posterior.n_draws == 1 else "draws of the variational approximation"
-
-
 def _ordered(labels: NDArray[Any], matrix: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Rows by cluster, within it the surest first."""
+    """Rows by cluster, the most certain first within each."""
     own = labels[:, None] == labels
     sure = (matrix * own).sum(axis=1) / own.sum(axis=1)
     return np.lexsort((-sure, labels))

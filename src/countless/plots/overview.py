@@ -1,4 +1,4 @@
-"""One figure that answers two questions at a glance: what was found, and how sure is it?"""
+"""One figure that answers two questions at a glance: what was found, and how certain is it?"""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..io import write_whole
+from ..core.files import write_whole
+from ..core.text import count, percent
 from ._fit import fitted
-from ._style import INK, Picture, count, layout, percent
+from ._style import INK, Picture, layout
 from .clusters import clusters
 from .counts import n_clusters, sizes
 from .heatmap import similarity
@@ -22,17 +23,17 @@ from .uncertainty import uncertainty
 
 
 def summary(model: Any, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Figure of what was found and how sure it is, with a sentence that says so.
+    """Figure of what was found and how certain it is, with a sentence as its title.
 
     Panels: the rows by cluster; which rows belong together; what distinguishes the clusters; the posterior of the
-    number of clusters; the sizes of the clusters. A MAP or variational fit has no posterior, so the second panel shows
-    instead how clearly each row belongs to its cluster given the others, and the number of clusters has no panel.
+    number of clusters; the sizes of the clusters. For a MAP or variational fit the second panel shows the probability
+    of each row's cluster given the clusters found, and the number of clusters has no panel.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     path : path, optional
-        Where to save the figure too; the format follows from the suffix (``.png``, ``.pdf``, ``.svg``).
+        File to save the figure in; the suffix sets the format (``.png``, ``.pdf``, ``.svg``).
 
     Returns
     -------
@@ -54,14 +55,14 @@ def summary(model: Any, path: str | os.PathLike[str] | None = None) -> Figure:
         raise ValueError(f"path must name a file, got {type(path).__name__}")
     fit = fitted(model)
     figure = Picture(figsize=(13.0, 9.0), layout=layout())
-    sampled = fit.posterior.is_sampled
+    sampled = fit.kind == "sampled"
     grid = figure.add_gridspec(2, 1, height_ratios=[1.45, 1.0])
     above = grid[0].subgridspec(1, 2, width_ratios=[1.35, 1.0])
     widths = [1.5, 1.0, 1.0] if sampled else [1.5, 1.0]
     below = grid[1].subgridspec(1, len(widths), width_ratios=widths)
     clusters(fit, ax=figure.add_subplot(above[0]))
     (similarity if sampled else uncertainty)(fit, ax=figure.add_subplot(above[1]))
-    # One column is all in the first panel.
+    # The first panel shows a single column already.
     alone = len(fit.data.columns) == 1
     (uncertainty if alone and sampled else profiles)(fit, ax=figure.add_subplot(below[0]))
     if sampled:
@@ -75,11 +76,11 @@ def summary(model: Any, path: str | os.PathLike[str] | None = None) -> Figure:
 
 
 def sentence(model: Any) -> str:
-    """What was found and how sure it is, in one sentence.
+    """What was found and how certain it is, in one sentence.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
 
     Returns
     -------
@@ -94,9 +95,8 @@ def sentence(model: Any) -> str:
     """
     fit = fitted(model)
     found = f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
-    if not fit.posterior.is_sampled:
-        what = "most probable partition" if fit.posterior.components is None else "best variational mixture"
-        return f"{found}: the {what} found, without its uncertainty"
+    if fit.kind != "sampled":
+        return f"{found}: {fit.words.found}, without its uncertainty"
     pmf = fit.posterior.n_clusters_pmf()
     mode = max(pmf, key=lambda k: pmf[k])
     share = percent(float(np.mean(fit.certainty.probability)))

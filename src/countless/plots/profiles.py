@@ -1,4 +1,4 @@
-"""Cluster profiles: which columns and categories tell each cluster from the rest."""
+"""Cluster profiles: which columns and categories distinguish each cluster from the rest."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ..core.text import percent
 from ._effects import Feature, features
 from ._fit import fitted
-from ._style import INK, PALE, axes, colour, headline, percent, room
+from ._style import INK, PALE, axes, colour, headline, room
 
 MOST_FEATURES = 30
 MOST_CLUSTERS = 20
@@ -28,12 +29,12 @@ def profiles(model: Any, ax: Axes | None = None) -> Axes:
     A row is a column of the table, or one category of it; a column is a cluster. Colours are the distance from all
     rows: standardised differences of means for numbers, log odds ratios for categories, times sqrt(3) / pi, which makes
     them comparable. The numbers are the mean of the cluster or the share of the category in it; the last column is that
-    of all rows. Beyond 30 columns or 20 clusters the most telling columns (largest share of variance between clusters)
-    and the largest clusters are shown, and it is said so.
+    of all rows. Of more than 30 columns those with the largest share of variance between clusters are shown, of more
+    than 20 clusters the largest, and a note says so.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     ax : Axes, optional
 
     Returns
@@ -55,8 +56,8 @@ def profiles(model: Any, ax: Axes | None = None) -> Axes:
     fit = fitted(model)
     every = features(fit)
     if not every:
-        raise ValueError("model: every cell of its rows is missing, so that nothing tells clusters apart")
-    # A panel that is given may be too low for as many names as a figure of our own.
+        raise ValueError("model: all cells of its rows are missing, so that nothing distinguishes the clusters")
+    # The caller's axes may have room for fewer names.
     picked = _most_telling(every, MOST_FEATURES if ax is None else int(np.clip(room(ax)[1] / NAME, 3, MOST_FEATURES)))
     shown = np.sort(np.argsort(-fit.sizes, kind="stable")[:MOST_CLUSTERS])
     effects = np.array([feature.effects[shown] for feature in picked])
@@ -70,11 +71,11 @@ def profiles(model: Any, ax: Axes | None = None) -> Axes:
     notes = []
     if len(picked) < len(every):
         what = "columns and categories" if any(feature.is_share for feature in every) else "columns"
-        notes.append(f"the {len(picked)} most telling of {len(every)} {what}")
+        notes.append(f"the {len(picked)} most distinctive of {len(every)} {what}")
     if len(shown) < fit.n_clusters:
         notes.append(f"the {len(shown)} largest of {fit.n_clusters} clusters")
     if fit.n_clusters == 1:
-        notes.append("there is one only")
+        notes.append("there is only one cluster")
     headline(ax, "What distinguishes the clusters?", *notes)
     return ax
 

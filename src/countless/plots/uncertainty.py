@@ -1,4 +1,4 @@
-"""How sure the cluster of each row is: all rows sorted, and the rows that waver with their second choice."""
+"""How certain the cluster of each row is: all rows sorted, and the least certain with their second choice."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import NDArray
 
-from ._fit import Fit, fitted
-from ._style import INK, PALE, QUIET, axes, colour, count, headline, marker, percent, quiet, room, spaced
+from ..core.text import count, percent
+from ._fit import SURE, Fit, fitted
+from ._pick import spaced
+from ._style import INK, PALE, QUIET, axes, colour, headline, marker, quiet, room
 from .heatmap import apart
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# A row whose cluster is less probable than this wavers.
-SURE = 0.9
 # Bars of all rows together: more would be thinner than a pixel.
 MOST_BARS = 1200
 # The least share of the height that a cluster gets, so that a small one can be seen.
@@ -27,14 +27,14 @@ FEW = 8
 
 
 def uncertainty(model: Any, ax: Axes | None = None) -> Axes:
-    """How sure the cluster of each row is, cluster by cluster, the surest rows on top.
+    """Probability of each row's cluster, cluster by cluster, the most certain rows on top.
 
-    Each row is a bar: in the colour of its cluster as long as that is probable, then in that of the runner-up.
-    Clusters are as high as they have rows, but never too thin to be seen.
+    Each row is a bar: the part in the colour of its cluster is the probability of that cluster, the part that follows
+    is that of the runner-up. The height of a cluster is its number of rows, with a minimum for small clusters.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     ax : Axes, optional
 
     Returns
@@ -43,7 +43,7 @@ def uncertainty(model: Any, ax: Axes | None = None) -> Axes:
 
     See Also
     --------
-    wavering : the least sure rows by number.
+    wavering : the least certain rows by number.
 
     References
     ----------
@@ -73,19 +73,19 @@ def uncertainty(model: Any, ax: Axes | None = None) -> Axes:
         _bars(ax, fit, k, kept, float(tops[k]) + gap, float(tops[k] + heights[k]) - gap)
     _name_axes(ax, fit, tops + 0.5 * heights)
     n_wavering = int((fit.certainty.probability < SURE).sum())
-    title = f"How sure is each row? {n_wavering:,} of {count(fit.n_rows, 'row')} below {SURE:.0%}"
-    headline(ax, title, _busiest(fit), "rows thinned evenly" if thinned else "", _meaning(fit))
+    title = f"How certain is each row? {n_wavering:,} of {count(fit.n_rows, 'row')} below {SURE:.0%}"
+    headline(ax, title, _busiest(fit), "rows thinned evenly" if thinned else "", fit.words.rows)
     return ax
 
 
 def wavering(model: Any, ax: Axes | None = None, at_most: int = MOST_WAVERING) -> Axes:
-    """The rows that are least sure of their cluster, with the probability of it and of the runner-up.
+    """The least certain rows, each with the probabilities of its cluster and of the runner-up.
 
-    A row wavers where its cluster is less than 90% probable; where none does, the eight least sure are shown.
+    These are rows whose cluster has a probability below 90%; if there are none, the eight least certain rows.
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     ax : Axes, optional
     at_most : int
         Number of rows to show.
@@ -106,7 +106,7 @@ def wavering(model: Any, ax: Axes | None = None, at_most: int = MOST_WAVERING) -
         raise ValueError(f"at_most must be a whole number of at least 1, got {at_most!r}")
     sure = fit.certainty
     n_wavering = int((sure.probability < SURE).sum())
-    # Where none wavers, a few show how sure the least sure are.
+    # If every row is certain, a few show by how much.
     shown = min(int(at_most), n_wavering or FEW, fit.n_rows)
     rows = np.argsort(sure.probability, kind="stable")[:shown]
     ax = axes(ax, (6.0, max(2.4, 1.1 + 0.2 * len(rows))))
@@ -123,12 +123,12 @@ def wavering(model: Any, ax: Axes | None = None, at_most: int = MOST_WAVERING) -
     ax.set(xlim=(-0.05, 1.05), xlabel="probability of the cluster")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     ax.axvline(SURE, color=QUIET, lw=0.8, ls=":", zorder=0)
-    title = f"Which rows waver? {n_wavering:,} of {count(fit.n_rows, 'row')}"
+    title = f"Which rows are uncertain? {n_wavering:,} of {count(fit.n_rows, 'row')}"
     headline(
         ax,
-        title if shown >= n_wavering else f"{title}, the {shown} least sure shown",
+        title if shown >= n_wavering else f"{title}, the {shown} least certain shown",
         "filled: own cluster, open: runner-up" if fit.n_clusters > 1 else "",
-        _meaning(fit),
+        fit.words.rows,
     )
     return ax
 
@@ -163,24 +163,21 @@ def _name_axes(ax: Axes, fit: Fit, middles: NDArray[np.float64]) -> None:
     ax.set_ylim(1.0, 0.0)
     ax.set_xlim(0.0, 1.0)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    ax.set_ylabel("cluster (rows), surest rows on top" if with_sizes else "cluster, surest rows on top")
+    ax.set_ylabel("cluster (rows), most certain on top" if with_sizes else "cluster, most certain on top")
     ax.set_xlabel("probability of the cluster")
     ax.axvline(SURE, color=INK, lw=0.8, ls=":", zorder=4)
 
 
 def _busiest(fit: Fit) -> str:
-    """Where most of the rows that waver would go."""
+    """The two clusters between which most of the uncertain rows lie."""
     unsure = (fit.certainty.probability < SURE) & (fit.certainty.runner_up >= 0)
     if not unsure.any():
         return ""
     a, b = fit.labels[unsure], fit.certainty.runner_up[unsure]
     pairs, counts = np.unique(np.stack([np.minimum(a, b), np.maximum(a, b)]), axis=1, return_counts=True)
     at = int(np.argmax(counts))
-    return f"{percent(counts[at] / counts.sum())} of them between {pairs[0, at]} and {pairs[1, at]}"
-
-
-def _meaning(fit: Fit) -> str:
-    return "" if fit.posterior.is_sampled else f"{fit.kind} fit: given the clusters found"
+    share = "all" if len(counts) == 1 else percent(counts[at] / counts.sum())
+    return f"{share} of them between {pairs[0, at]} and {pairs[1, at]}"
 
 
 def _dots(ax: Axes, x: FloatArray, y: IntArray, clusters: IntArray, filled: bool, right: NDArray[np.bool_]) -> None:

@@ -1,8 +1,8 @@
-"""The page: its parts are put together here, and nothing that comes from the data can become markup or script.
+"""The page: one HTML text from a list of sections, in which nothing that comes from data can become markup or script.
 
-Data travel as JSON inside an element that browsers do not execute, words of the head are escaped, and a
-content-security policy names the hashes of the only script and the only style sheet that may act: even a page
-that was tampered with on its way cannot fetch anything.
+Data are JSON inside an element that browsers do not execute, words of the head are escaped, and a content-security
+policy names the hashes of the only script and the only style sheet that may run: even a page that was tampered with on
+its way cannot fetch anything.
 """
 
 from __future__ import annotations
@@ -12,41 +12,40 @@ import hashlib
 import html
 import json
 import os
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
+from .. import __version__
+from ..core.files import write_whole
+from ..plots._style import COLOURS
+from .sections import Page
 
-from ..io import write_whole
-from .content import content
-from .findings import Findings
-
-# The page opens at once and passes through any mail server below this many bytes.
+# A page below this size opens at once and passes through any mail server.
 MOST_BYTES = 9_500_000
 MOST_ROWS = 20_000
 FEWEST_ROWS = 500
-SCRIPTS = ("core", "charts", "scatter", "heatmap", "profiles", "table", "settings", "main")
+SCRIPTS = ("core", "words", "charts", "heatmap", "scatter", "profiles", "rows", "settings", "main")
 
 
 def render(model: Any, *, title: str | None = None, command: str | None = None) -> str:
     """The report of a fitted model as the text of an HTML page.
 
-    The page holds everything it needs: it opens offline, asks nothing of any server, and stays below 10 MB by showing
-    some of the rows where there are many, and says so. The answer comes first: how many clusters, how sure, and
-    whether the chains agree. Then the rows in the plane, which rows belong together, what distinguishes each cluster,
-    the posterior of the number of clusters, traces, a table of rows with their probabilities, and the settings.
+    The page holds everything it needs: it opens offline and sends no request to any server. It stays below 10 MB by
+    holding a part of the rows where there are many, and says so. The answer comes first; then the sections of the
+    model, its chains, and the settings that reproduce it.
 
     Parameters
     ----------
-    model : fitted DPMixture
-        Fitted just now or loaded from a saved run.
+    model : fitted model
+        Fitted just now or loaded from a saved run. Its ``report_page`` gives the page.
     title : str, optional
-        What the report is about, such as the name of the file. Default: a count of rows and columns.
+        What the report is about, such as the name of the file. Default: up to the model.
     command : str, optional
-        Command line that reproduces the fit, to be shown with the settings. Default: one is put together from the
-        settings of the model where they can be said on a command line.
+        Command line that reproduces the fit, shown with the settings. Default: one is derived from the settings of the
+        model where they can be given on a command line.
 
     Returns
     -------
@@ -64,8 +63,18 @@ def render(model: Any, *, title: str | None = None, command: str | None = None) 
     >>> page.startswith("<!DOCTYPE html>"), "2 clusters in 6 rows" in page
     (True, True)
     """
-    check_is_fitted(model, "posterior_")
-    return page_of(Findings(model), title, command)
+    give = getattr(model, "report_page", None)
+    if give is None:
+        raise ValueError(f"model: {type(model).__name__} has no report; its class needs a method report_page")
+    most_rows = MOST_ROWS
+    text = assemble(give(title, command, most_rows))
+    while len(text) > MOST_BYTES and most_rows > FEWEST_ROWS:
+        # At most proportional to the rows: where half of them are still too many by that, so are they in fact.
+        size = float(len(text))
+        while size > MOST_BYTES and most_rows > FEWEST_ROWS:
+            size, most_rows = size / 2.0, most_rows // 2
+        text = assemble(give(title, command, most_rows))
+    return text
 
 
 def write(model: Any, path: str | os.PathLike[str], *, title: str | None = None, command: str | None = None) -> Path:
@@ -73,9 +82,9 @@ def write(model: Any, path: str | os.PathLike[str], *, title: str | None = None,
 
     Parameters
     ----------
-    model : fitted DPMixture
+    model : fitted model
     path : path
-        Name of the HTML file; folders on the way are made.
+        Name of the HTML file; missing folders are made.
     title, command : str, optional
         As in ``render``.
 
@@ -95,17 +104,13 @@ def write(model: Any, path: str | os.PathLike[str], *, title: str | None = None,
     return write_whole(path, render(model, title=title, command=command))
 
 
-def page_of(found: Findings, title: str | None = None, command: str | None = None) -> str:
-    """The page of what was found, with fewer rows where it would be too large."""
-    most_rows = MOST_ROWS
-    page = _assemble(content(found, most_rows, title, command))
-    while len(page) > MOST_BYTES and most_rows > FEWEST_ROWS:
-        most_rows //= 2
-        page = _assemble(content(found, most_rows, title, command))
-    return page
+def page_of(found: Any, title: str | None = None, command: str | None = None) -> str:
+    """The report of a fit, for the command line."""
+    return render(found.model, title=title, command=command)
 
 
-def _assemble(page: dict[str, Any]) -> str:
+def assemble(page: Page) -> str:
+    """The HTML text of a page."""
     style = _part("page.css")
     script = "(() => {\n'use strict';\n" + "\n".join(_part(f"{name}.js") for name in SCRIPTS) + "})();\n"
     policy = (
@@ -114,12 +119,26 @@ def _assemble(page: dict[str, Any]) -> str:
     )
     return Template(_part("page.html")).substitute(
         policy=policy,
-        title=html.escape(page["title"]),
-        headline=html.escape(page["answer"]["headline"]),
+        title=html.escape(page.title),
+        headline=html.escape(page.headline),
         style=style,
         script=script,
-        data=as_script_text(page),
+        data=_data(page),
     )
+
+
+def _data(page: Page) -> str:
+    """Everything that the script draws, as JSON."""
+    sections = []
+    for section in page.sections:
+        if section is None:
+            continue
+        try:
+            sections.append(as_script_text(vars(section)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"section {section.name!r}: its content cannot be written as JSON: {error}") from None
+    head = as_script_text({"version": __version__, "colours": COLOURS, "shared": dict(page.shared)})
+    return f'{head[:-1]},"sections":[{",".join(sections)}]}}'
 
 
 def as_script_text(value: Any) -> str:
@@ -131,6 +150,7 @@ def as_script_text(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+@cache
 def _part(name: str) -> str:
     return files(__package__).joinpath("static", name).read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Profiles of the clusters: what distinguishes each, in words and as a small picture beside the other rows."""
+"""Profiles of the clusters: what distinguishes each from the other rows, in words and as a small picture."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..plots._fit import Fit
 from ..posterior.partition.summaries import Trait
-from .findings import Findings
-from .rows import digits, plain, shares
+from .numbers import digits, plain, shares
 
 FloatArray = NDArray[np.float64]
 
-# Traits of one cluster that are worth a line.
+# Traits shown for each cluster.
 MOST_TRAITS = 6
 
 
-def profiles(found: Findings) -> list[dict[str, Any]]:
+def profiles(fit: Fit) -> list[dict[str, Any]]:
     """One entry for each cluster, the largest first."""
-    data, place = found.data, {column.name: j for j, column in enumerate(found.data.columns)}
+    data, place = fit.data, {column.name: j for j, column in enumerate(fit.data.columns)}
     entries = []
-    for summary in found.summaries:
-        mine = found.labels == summary.label
+    for summary in fit.summaries:
+        mine = fit.labels == summary.label
         traits = []
         for trait in summary.traits[:MOST_TRAITS]:
             j = place[trait.column]
             cells = data.rows[:, j]
-            share = trait.level is not None or data.columns[j].cells == "shares" or _is_truth(cells)
+            share = trait.level is not None or data.columns[j].cells == "shares" or _is_yes_or_no(cells)
             bar = _shares(trait) if share else _ranges(cells, mine, trait.value)
             traits.append({"text": trait.text, "effect": round(float(trait.effect), 3), "bar": bar})
         entries.append(
@@ -36,14 +36,14 @@ def profiles(found: Findings) -> list[dict[str, Any]]:
                 "size": int(summary.size),
                 "low": int(summary.size_low),
                 "high": int(summary.size_high),
-                "p": shares(found.certainty.probability[mine].mean(keepdims=True))[0],
+                "p": shares(fit.certainty.probability[mine].mean(keepdims=True))[0],
                 "traits": traits,
             }
         )
     return entries
 
 
-def _is_truth(cells: FloatArray) -> bool:
+def _is_yes_or_no(cells: FloatArray) -> bool:
     """Whether all cells are zeros and ones: their mean is a share."""
     return bool(np.all((cells == 0.0) | (cells == 1.0) | np.isnan(cells)))
 

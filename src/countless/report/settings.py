@@ -1,39 +1,71 @@
-"""The settings that reproduce a fit: a snippet of Python, a command line, how each column was read, versions."""
+"""The settings that reproduce a fit: a snippet of Python, a command line, how each column was read, versions.
+
+All of them are read off an estimator: its constructor arguments, and their resolved twins whose names end in ``_``.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import inspect
 import platform
-import shlex
-from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
-from .rows import digits, plain
+from ..core.text import listed, percent
+from .numbers import digits, plain
+from .sections import Section
+from .widgets import table_content
 
+HOUSE = __name__.split(".")[0]
+# Where users find the classes of settings.
 ROOMS = ("families", "priors", "inference", "tuning")
 MOST_READ = 200
 MOST_LISTED = 12
+# Arguments that do not change what is found.
+SILENT = ("progress", "verbose", "n_jobs")
 
 
-def settings(model: Any, command: str | None) -> dict[str, Any]:
-    """Everything of the last section of the page."""
-    columns = columns_of(model)
-    return {
+def settings(model: Any, command: str | None = None, more: Mapping[str, str] | None = None) -> Section:
+    """Section with all that reproduces a fit, the last one of a page.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    command : str, optional
+        Command line of the same fit.
+    more : mapping of str to str, optional
+        Settings in words, beside or instead of those that are read off the model.
+
+    Returns
+    -------
+    Section
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    >>> cl.report.settings(model).content["python"].splitlines()[2]
+    'model = cl.DPMixture(random_state=0).fit(X)'
+    """
+    choices = {**_choices(model), **(more or {})}
+    seeded = "random_state" not in _arguments(model) or seed_of(model) is not None
+    content = {
         "python": python_code(model),
-        "shell": command or shell_command(model),
-        "seeded": _seed(model) is not None,
-        "columns": [_shortened(column) for column in columns[:MOST_READ]],
-        "nColumns": len(columns),
-        "choices": _choices(model),
+        "shell": command,
+        "note": "" if seeded else "The fit had no fixed seed (random_state): another run gives different draws.",
+        "choices": [list(pair) for pair in choices.items()],
         "versions": versions(),
+        **_columns(model),
     }
+    return Section("settings", "How to reproduce this", "settings", content, link="Settings")
 
 
 def versions() -> dict[str, str]:
-    """Versions of what the draws depend on."""
+    """Versions of everything that the draws depend on."""
     import numba
     import scipy
     import sklearn
@@ -42,17 +74,15 @@ def versions() -> dict[str, str]:
     return {"countless": __version__, "python": platform.python_version(), **libraries}
 
 
-def _shortened(column: dict[str, Any]) -> dict[str, Any]:
-    """Of many levels, the first: a page has no room for more."""
-    levels = column["levels"]
-    return {**column, "levels": levels and levels[:MOST_LISTED], "nLevels": levels and len(levels)}
+# --- columns ---------------------------------------------------------------------------------------------------------
 
 
 def columns_of(model: Any) -> list[dict[str, Any]]:
-    """How each column was read and why, those that were left out too, in the order of the table."""
-    data = model.posterior_.data
-    schema = getattr(model.family_, "schema", None) or data.columns
-    place = {column.name: j for j, column in enumerate(data.columns)}
+    """How each column was read and why, with those that were left out, in the order of the table."""
+    data: Any = getattr(model.posterior_, "data", None)
+    columns = getattr(data, "columns", ())
+    schema = getattr(getattr(model, "family_", None), "schema", None) or columns
+    place = {column.name: j for j, column in enumerate(columns)}
     return [_read(column, data.rows[:, place[column.name]] if column.name in place else None) for column in schema]
 
 
@@ -71,26 +101,49 @@ def _read(column: Any, cells: Any) -> dict[str, Any]:
     }
 
 
-def _choices(model: Any) -> list[list[str]]:
-    """The three choices as they were in use, every setting filled in."""
-    named = {"family": model.family_, "prior": model.prior_, "inference": model.inference_}
-    listed = [[name, _described(value)] for name, value in named.items()]
-    kinds = Counter(column.family for column in model.posterior_.data.columns)
-    if len(kinds) > 1:
-        listed[0][1] = f"{type(model.family_).__name__}: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
-    listed.append(
-        [
-            "concentration",
-            f"{model.concentration_:.4g} (posterior mean)"
-            if model.posterior_.is_sampled
-            else f"{model.concentration_:.4g}",
-        ]
-    )
-    return listed
+def _columns(model: Any) -> dict[str, Any]:
+    """The table of the columns, for models that read one."""
+    columns = columns_of(model)
+    if not columns:
+        return {"columns": None, "remark": ""}
+    n_rows = len(model.posterior_.data.rows)
+    rows = [
+        [column["name"], column["family"], _missing(column, n_rows), _holds(column), column["note"]]
+        for column in columns[:MOST_READ]
+    ]
+    header = ["column", "modelled as", "missing", "holds", "because"]
+    remark = f"The first {MOST_READ} of {len(columns):,} columns." if len(columns) > MOST_READ else ""
+    return {"columns": table_content(header, rows, False, (0, 3, 4)), "remark": remark}
 
 
-def _described(value: Any) -> str:
-    """Name of an object and its settings that are short enough to be read."""
+def _missing(column: Mapping[str, Any], n_rows: int) -> str:
+    n = column["missing"]
+    return "" if n is None else f"{n:,} ({percent(n / n_rows)})" if n else "0"
+
+
+def _holds(column: Mapping[str, Any]) -> str:
+    """Range or first categories of a column."""
+    if column["levels"] is None:
+        return "" if column["low"] is None else f"{column['low']} to {column['high']}"
+    short = [level if len(level) <= 40 else f"{level[:39]}…" for level in column["levels"]]
+    return listed(short, MOST_LISTED)
+
+
+# --- settings as text ----------------------------------------------------------------------------------------------
+
+
+def _choices(model: Any) -> dict[str, str]:
+    """Arguments that the fit resolved, with every setting filled in."""
+    return {name: described(getattr(model, f"{name}_")) for name in _arguments(model) if hasattr(model, f"{name}_")}
+
+
+def _arguments(model: Any) -> dict[str, Any]:
+    found: dict[str, Any] = model.get_params(deep=False)
+    return {name: found[name] for name in inspect.signature(type(model)).parameters if name in found}
+
+
+def described(value: Any) -> str:
+    """Name of an object, with its short settings."""
     if not dataclasses.is_dataclass(value):
         return str(value)
     parts = []
@@ -105,7 +158,7 @@ def _described(value: Any) -> str:
 
 
 def _rounded(value: Any) -> Any:
-    """Floats with as many digits as people read."""
+    """Floats in four digits."""
     if isinstance(value, (float, np.floating)):
         return float(f"{value:.4g}")
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
@@ -115,15 +168,19 @@ def _rounded(value: Any) -> Any:
 
 def python_code(model: Any) -> str:
     """A snippet that fits the same model to a table ``X``."""
-    defaults = type(model)().get_params(deep=False)
-    given = model.get_params(deep=False)
-    given.pop("progress", None)
+    kind = type(model)
+    defaults = {name: each.default for name, each in inspect.signature(kind).parameters.items()}
+    given = {name: value for name, value in _arguments(model).items() if name not in SILENT}
     arguments = [f"{name}={code(value)}" for name, value in given.items() if not _same(value, defaults.get(name))]
+    ours = kind.__module__.split(".")[0] == HOUSE
+    classes = {*([] if ours else [kind]), *_own_classes(given)}
+    imports = sorted(f"from {each.__module__} import {each.__name__}" for each in classes)
     return "\n".join(
         [
             "import countless as cl",
+            *imports,
             "",
-            f"model = cl.{type(model).__name__}({', '.join(arguments)}).fit(X)",
+            f"model = {'cl.' if ours else ''}{kind.__name__}({', '.join(arguments)}).fit(X)",
             'cl.report.write(model, "report.html")',
         ]
     )
@@ -132,8 +189,8 @@ def python_code(model: Any) -> str:
 def code(value: Any, prefix: str = "cl.") -> str:
     """Python source of a setting: objects with the fields that differ from their defaults."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        room = next((part for part in type(value).__module__.split(".") if part in ROOMS), "")
-        path = f"{prefix}{room}." if prefix and room else ""
+        room = _room(type(value)) if prefix else ""
+        path = f"{prefix}{room}." if room else ""
         parts = [
             f"{field.name}={code(getattr(value, field.name), prefix)}"
             for field in dataclasses.fields(value)
@@ -154,6 +211,26 @@ def code(value: Any, prefix: str = "cl.") -> str:
     return repr(value)
 
 
+def _room(kind: type) -> str:
+    """Where users find a class: ``"families"``; empty for a class of their own."""
+    house = importlib.import_module(HOUSE)
+    return next((room for room in ROOMS if getattr(getattr(house, room), kind.__name__, None) is kind), "")
+
+
+def _own_classes(value: Any) -> Iterator[type]:
+    """Classes of the user's own in a setting, which a snippet must import."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _own_classes(part)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if not _room(type(value)):
+            yield type(value)
+        for field in dataclasses.fields(value):
+            yield from _own_classes(getattr(value, field.name))
+
+
 def _default(field: Any) -> Any:
     if field.default is not dataclasses.MISSING:
         return field.default
@@ -169,20 +246,7 @@ def _same(a: Any, b: Any) -> bool:
         return a is b
 
 
-def _seed(model: Any) -> int | None:
-    seed = model.random_state
+def seed_of(model: Any) -> int | None:
+    """The seed of a fit; None where it was not fixed."""
+    seed = getattr(model, "random_state", None)
     return int(seed) if isinstance(seed, (int, np.integer)) else None
-
-
-def shell_command(model: Any) -> str | None:
-    """The command line of the same fit; None where a setting cannot be said there."""
-    words = ["countless", "fit", "TABLE.csv"]
-    for name in ("family", "prior", "inference", "tune"):
-        value = getattr(model, name, None)
-        if value is None:
-            continue
-        if not isinstance(value, str):
-            return None
-        words += [f"--{name}", value]
-    seed = _seed(model)
-    return shlex.join(words if seed is None else [*words, "--seed", str(seed)])

@@ -7,9 +7,9 @@ ValueError. Estimators are known through their register alone.
 
 from __future__ import annotations
 
-from .description import Data, Description
+from .description import ArrayData, Data, Description
 from .folder import RunFolder
 from .model_file import SavedModel, read_model, write_model
 from .register import ESTIMATORS, register
 
-__all__ = ["ESTIMATORS", "Data", "Description", "RunFolder", "SavedModel", "read_model", "register", "write_model"]
+__all__ = ["ESTIMATORS", "ArrayData", "Data", "Description", "RunFolder", "SavedModel", "read_model", "register", "write_model"]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib import metadata
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..chains.contract import Problem
@@ -40,6 +41,32 @@ class Data(Protocol):
 
     def problem(self) -> Problem:
         """The problem that engines solve."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayData:
+    """Data that are nothing but arrays of numbers, one for each field of a subclass, and are their own problem."""
+
+    noun: ClassVar[str] = "data"
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Arrays by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def settings(self) -> dict[str, Any]:
+        """There are none."""
+        return {}
+
+    @classmethod
+    def revived(cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The same from a file."""
+        if any(array.dtype != np.float64 or not np.isfinite(array).all() for array in arrays.values()):
+            raise ValueError("its data are not finite numbers")
+        return cls(**arrays)
+
+    def problem(self) -> Any:
+        """The problem that engines solve."""
+        return self
 
 
 @dataclass(frozen=True)

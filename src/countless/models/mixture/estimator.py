@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,9 @@ from .answers import certainty, point_estimate, predictive
 from .data import MixtureData
 from .engines.choice import resolve_inference
 from .posterior import MixturePosterior
+
+if TYPE_CHECKING:
+    from ...report import Page
 
 
 @register("DPMixture")
@@ -199,6 +202,21 @@ class DPMixture(ClusterMixin, DensityMixin, Rows, RunEstimator):
             shares = np.empty((0, 0)) if sampled else self._probabilities(self._description.data.rows)[:, :-1]
             self._certainty = certainty(self.posterior_, self.labels_, shares)
         return self._certainty
+
+    def report_page(self, title: str | None = None, command: str | None = None, most_rows: int = 20_000) -> Page:
+        """The page that ``countless.report`` writes, with at most ``most_rows`` rows.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> [section.name for section in model.report_page().sections][:3]
+        ['answer', 'rows', 'clusters']
+        """
+        from .report import report_page  # matplotlib is imported when it is needed
+
+        check_is_fitted(self)
+        return report_page(self, title, command, most_rows)
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)

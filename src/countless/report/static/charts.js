@@ -1,85 +1,57 @@
-// Bars of the number of clusters, and lines of each chain.
+// Bars of a discrete distribution, and lines of each chain.
 
-function barsView() {
-  if (page.counts === null) return;
-  const box = make('div', { class: 'plot', id: 'bars' });
-  const most = page.counts.reduce((best, bar) => (bar[1] > best[1] ? bar : best));
-  const inWords = page.counts.map(([k, share]) => `${k}: ${percent(share)}`).join(', ');
-  section(
-    'how-many', 'How many clusters?', 'How many',
-    make(
-      'div', { class: 'side' },
-      make('figure', { role: 'img', 'aria-label': `Posterior of the number of clusters: ${inWords}` }, box),
-      make('p', { class: 'lead' }, 'How probable each number of clusters is: its share of the draws. The number that the rest of this page shows, that of the consensus of all draws, is in colour.'),
-    ),
-  );
+// Whole numbers from the first to the last; names in their order.
+function barSlots(bars, chosen) {
+  if (!bars.every(([key]) => Number.isInteger(key))) return bars.map(([key]) => key);
+  const keys = bars.map(([key]) => key).concat(chosen === null ? [] : [chosen]);
+  const low = Math.min(...keys);
+  return Array.from({ length: Math.max(...keys) - low + 1 }, (_, i) => low + i);
+}
+
+widgets.bars = (node, { bars, label, chosen }, head) => {
+  const box = make('div', { class: 'plot', id: once('bars') });
+  const inWords = bars.map(([key, share]) => `${key}: ${percent(share)}`).join(', ');
+  const figure = make('figure', { role: 'img', 'aria-label': `Probabilities of the ${label || 'values'}: ${inWords}` }, box);
+  node.append(make('div', { class: 'side' }, figure, make('div', null, ...head)));
+  const slots = barSlots(bars, chosen);
+  const shares = new Map(bars);
+  const largest = Math.max(...shares.values());
   drawn(box, (width) => {
-    const low = Math.min(page.counts[0][0], page.nClusters);
-    const high = Math.max(page.counts[page.counts.length - 1][0], page.nClusters);
-    const n = high - low + 1;
     const height = 220;
-    const slot = Math.min(width / n, 90);
+    const slot = Math.min(width / slots.length, 90);
     const labelEvery = Math.ceil(26 / slot);
     const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true' });
-    const shares = new Map(page.counts);
-    for (let k = low; k <= high; k += 1) {
-      const share = shares.get(k) || 0;
-      const x = (k - low) * slot;
-      const tall = (150 * share) / most[1];
-      const own = k === page.nClusters;
+    slots.forEach((key, i) => {
+      const share = shares.get(key) || 0;
+      const x = i * slot;
+      const tall = largest > 0 ? (150 * share) / largest : 0;
+      const own = key === chosen;
       const fill = own ? page.colours[0] : theme('--pale');
-      picture.append(svg('rect', { x: x + slot * 0.1, y: 180 - tall, width: slot * 0.8, height: Math.max(tall, share > 0 ? 1 : 0), fill, rx: 2 }));
-      if (own || (k - low) % labelEvery === 0) {
-        picture.append(svg('text', { x: x + slot / 2, y: 197, 'text-anchor': 'middle', class: own ? 'strong' : '' }, String(k)));
+      if (share > 0) picture.append(svg('rect', { x: x + slot * 0.1, y: 180 - tall, width: slot * 0.8, height: Math.max(tall, 1), fill, rx: 2 }));
+      if (own || i % labelEvery === 0) {
+        picture.append(svg('text', { x: x + slot / 2, y: 197, 'text-anchor': 'middle', class: own ? 'strong' : '' }, shorten(String(key), Math.max(4, Math.floor((labelEvery * slot) / 7)))));
       }
       if (share > 0 && slot >= 34) {
         picture.append(svg('text', { x: x + slot / 2, y: 174 - tall, 'text-anchor': 'middle', class: own ? 'strong' : '' }, percent(share)));
       }
-    }
-    picture.append(svg('line', { x1: 0, x2: n * slot, y1: 180.5, y2: 180.5, stroke: theme('--line') }));
-    picture.append(svg('text', { x: Math.max((n * slot) / 2, 62), y: 216, 'text-anchor': 'middle' }, 'number of clusters'));
+    });
+    picture.append(svg('line', { x1: 0, x2: slots.length * slot, y1: 180.5, y2: 180.5, stroke: theme('--line') }));
+    picture.append(svg('text', { x: Math.max((slots.length * slot) / 2, 62), y: 216, 'text-anchor': 'middle' }, label));
     box.replaceChildren(picture);
   });
-}
+};
 
-function tracesView() {
-  if (page.traces.length === 0) return;
-  const sampled = page.kind === 'sampled';
-  const node = section(
-    'chains', sampled ? 'Do the chains agree?' : 'The way to the optimum', sampled ? 'Chains' : 'Optimum',
-    make('p', { class: 'lead' }, sampled
-      ? 'Each line is one chain, started independently. Lines that overlap and wander around the same level are a good sign; lines on separate levels mean that the chains found different answers.'
-      : 'What the optimiser raised, step by step; it stops where the line is flat.'),
-  );
-  const shown = page.traces[0].chains.length;
-  if (page.traces[0].nChains > shown) node.append(make('p', { class: 'small' }, `The first ${shown} of ${page.traces[0].nChains} chains are drawn.`));
+widgets.lines = (node, { lines, details }) => {
   const grid = make('div', { class: 'charts' });
   node.append(grid);
-  for (const trace of page.traces) {
+  for (const line of lines) {
     const box = make('div', { class: 'plot' });
-    grid.append(make('figure', { role: 'img', 'aria-label': `Trace of the ${trace.name}` }, make('figcaption', null, trace.name), box));
-    drawn(box, (width) => box.replaceChildren(traceOf(trace, width)));
+    grid.append(make('figure', { role: 'img', 'aria-label': `Trace of the ${line.name}` }, make('figcaption', null, line.name), box));
+    drawn(box, (width) => box.replaceChildren(traceOf(line, width)));
   }
-  if (page.agreement.length > 0) node.append(agreementTable());
-}
-
-// R-hat and effective draws, for those who know them.
-function agreementTable() {
-  const shown = (value) => (value === null ? '' : grouped(value));
-  const head = ['quantity', 'R-hat', 'effective draws', 'in the tails'].map((name, i) => make('th', { scope: 'col', class: i ? 'number' : '' }, name));
-  const rows = page.agreement.map(({ name, rhat, bulk, tail }) => make(
-    'tr', null, make('td', { class: 'wrap' }, name),
-    make('td', { class: 'number' }, rhat === null ? '' : rhat.toFixed(3)),
-    make('td', { class: 'number' }, shown(bulk)),
-    make('td', { class: 'number' }, shown(tail)),
-  ));
-  return make(
-    'details', null,
-    make('summary', null, 'In figures'),
-    make('p', { class: 'small' }, 'R-hat compares chains with each other: 1 is agreement, more than 1.1 is not. Effective draws say how many independent draws these are worth.'),
-    make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Agreement of the chains' }, make('table', null, make('thead', null, make('tr', null, ...head)), make('tbody', null, ...rows))),
-  );
-}
+  if (details === null) return;
+  node.append(make('details', null, make('summary', null, 'In numbers'), make('p', { class: 'small' }, details.words), tableOf(details, 'Table of these quantities')));
+};
 
 function traceOf(trace, width) {
   const height = 190;

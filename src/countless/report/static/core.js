@@ -1,4 +1,7 @@
-// What all views share: the data, elements made from text (never from markup), colours, numbers in words, the tooltip.
+// What all widgets share: the data, elements made from text (never from markup), colours, numbers in words, the tooltip.
+
+// Functions that draw a section, by name: (section element, content, the paragraphs under its heading).
+const widgets = {};
 
 const page = JSON.parse(document.getElementById('data').textContent);
 
@@ -21,20 +24,15 @@ function svg(tag, settings, ...children) {
   return node;
 }
 
-function section(id, heading, short, ...children) {
-  document.getElementById('sections').append(make('a', { href: `#${id}` }, short));
-  const title = make('h2', { id: `${id}-title` }, heading);
-  const node = make('section', { id, 'aria-labelledby': `${id}-title` }, title, ...children);
-  document.getElementById('main').append(node);
-  return node;
-}
+// An id that is in the page once; null for the second widget of a kind.
+const once = (id) => (document.getElementById(id) === null ? id : null);
 
 // --- numbers and words -------------------------------------------------------------------------------------
 
 const grouped = (n) => n.toLocaleString('en-US');
 const counted = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? '' : 's'}`;
 
-// A probability for people; never 0% or 100% of what is not certain.
+// A probability in percent; only certainty is written as 0% or 100%.
 function percent(share) {
   if (share > 0 && share < 0.01) return '<1%';
   if (share > 0.99 && share < 1) return '>99%';
@@ -49,13 +47,12 @@ function shortNumber(value) {
   return String(Number(value.toPrecision(5)));
 }
 
-// A cell as people read it; null where it is missing.
+// A cell in words; null where it is missing.
 function cellText(column, cell) {
   if (cell === null) return null;
   return column.levels === null ? String(cell) : column.levels[cell];
 }
 
-const byNumber = () => [...page.profiles].sort((a, b) => a.label - b.label);
 const clusterName = (k) => `cluster ${k}`;
 
 function shorten(text, length) {
@@ -121,7 +118,7 @@ function sized(canvas, width, height) {
   return context;
 }
 
-// Everything that is drawn is drawn again when its width, the colours or the medium change.
+// Drawings are repeated when their width, the colours or the medium change.
 const drawings = [];
 
 function drawn(container, draw) {
@@ -156,19 +153,19 @@ function hideTip() {
 
 const MOST_IN_TIP = 12;
 
-// What is known about row i of the page.
-function aboutRow(i) {
-  const { number, cluster, p, second, p2 } = page.rows;
+// Row i of a shared table, for the tooltip.
+function aboutRow(table, i) {
+  const { number, cluster, p, second, p2 } = table;
   const lines = [make('strong', null, mark(cluster[i]), ` Row ${grouped(number[i])}: ${clusterName(cluster[i])}`)];
   lines.push(make('span', null, `${percent(p[i])} sure`));
   if (second[i] >= 0) lines.push(make('span', null, `; runner-up ${clusterName(second[i])} (${percent(p2[i])})`));
   const list = make('dl');
-  for (const column of page.columns.slice(0, MOST_IN_TIP)) {
+  for (const column of table.columns.slice(0, MOST_IN_TIP)) {
     const text = cellText(column, column.cells[i]);
     list.append(make('dt', null, column.name), make('dd', null, text === null ? 'missing' : shorten(text, 60)));
   }
   lines.push(list);
-  const more = page.nColumns - Math.min(page.columns.length, MOST_IN_TIP);
+  const more = table.n_columns - Math.min(table.columns.length, MOST_IN_TIP);
   if (more > 0) lines.push(make('span', { class: 'small' }, `and ${counted(more, 'more column')}`));
   return lines;
 }

@@ -1,4 +1,4 @@
-// Which rows belong together: a square of rows by rows in the order of the consensus.
+// Matrices in shades: any matrix with names, and which rows share a cluster.
 
 function heatColour(share, visible) {
   const from = theme('--heat-0').split(',').map(Number);
@@ -7,30 +7,108 @@ function heatColour(share, visible) {
   return `rgb(${from.map((value, i) => Math.round(value + at * (to[i] - value))).join(',')})`;
 }
 
-function unpackPairs() {
-  const bytes = Uint8Array.from(atob(page.pairs.share), (letter) => letter.charCodeAt(0));
-  const n = page.pairs.number.length;
-  return { n, share: (i, j) => (i === j ? 1 : bytes[(Math.max(i, j) * (Math.max(i, j) - 1)) / 2 + Math.min(i, j)] / 250) };
-}
-
-function heatPicture(pairs) {
+// A picture with one pixel for each cell; share(i, j) is between 0 and 1, or null for a blank.
+function heatPicture(height, width, share) {
   const canvas = document.createElement('canvas');
-  canvas.width = pairs.n;
-  canvas.height = pairs.n;
+  canvas.width = width;
+  canvas.height = height;
   const context = canvas.getContext('2d');
-  const image = context.createImageData(pairs.n, pairs.n);
+  const image = context.createImageData(width, height);
   const from = theme('--heat-0').split(',').map(Number);
   const to = theme('--heat-1').split(',').map(Number);
-  for (let i = 0; i < pairs.n; i += 1) {
-    for (let j = 0; j < pairs.n; j += 1) {
-      const share = pairs.share(i, j);
-      for (let c = 0; c < 3; c += 1) image.data[4 * (i * pairs.n + j) + c] = from[c] + share * (to[c] - from[c]);
-      image.data[4 * (i * pairs.n + j) + 3] = 255;
+  for (let i = 0; i < height; i += 1) {
+    for (let j = 0; j < width; j += 1) {
+      const at = share(i, j);
+      const place = 4 * (i * width + j);
+      for (let c = 0; c < 3; c += 1) image.data[place + c] = from[c] + at * (to[c] - from[c]);
+      image.data[place + 3] = at === null ? 0 : 255;
     }
   }
   context.putImageData(image, 0, 0);
   return canvas;
 }
+
+// The tooltip of the cell below the pointer; frame() gives left, top, width and height of the matrix in the canvas.
+function heatTip(canvas, height, width, frame, about) {
+  canvas.addEventListener('pointermove', (event) => {
+    const at = canvas.getBoundingClientRect();
+    const box = frame();
+    const j = Math.floor(((event.clientX - at.left - box.left) / box.width) * width);
+    const i = Math.floor(((event.clientY - at.top - box.top) / box.height) * height);
+    if (i < 0 || j < 0 || i >= height || j >= width) hideTip();
+    else showTip(event.clientX, event.clientY, ...about(i, j));
+  });
+  canvas.addEventListener('pointerleave', hideTip);
+}
+
+function heatKey(low, high) {
+  const canvas = make('canvas', { 'aria-hidden': 'true' });
+  const draw = () => {
+    const context = sized(canvas, 160, 12);
+    for (let x = 0; x < 160; x += 1) {
+      context.fillStyle = heatColour(x / 159, false);
+      context.fillRect(x, 0, 1, 12);
+    }
+  };
+  draw();
+  drawings.push(draw);
+  return make('div', { class: 'key small' }, low, canvas, high);
+}
+
+// --- any matrix with names of its rows and columns --------------------------------------------------------------
+
+const LEAST_CELL = 13;
+
+// A stroke through each missing cell, which could be taken for the lightest shade.
+function strikeBlanks(context, values, { left, top, width, height }) {
+  values.forEach((row, i) => row.forEach((value, j) => {
+    if (value !== null) return;
+    context.beginPath();
+    context.moveTo(left + (j / row.length) * width, top + ((i + 1) / values.length) * height);
+    context.lineTo(left + ((j + 1) / row.length) * width, top + (i / values.length) * height);
+    context.stroke();
+  }));
+}
+
+widgets.heatmap = (node, { values, rows, columns, label, ends }, head) => {
+  const [low, high] = ends;
+  const share = (i, j) => (values[i][j] === null ? null : high > low ? Math.max(0, Math.min(1, (values[i][j] - low) / (high - low))) : 0.5);
+  const box = make('div', { class: 'plot heat' });
+  const canvas = make('canvas', { role: 'img', 'aria-label': `${label || 'Matrix'} of ${counted(rows.length, 'row')} and ${counted(columns.length, 'column')}` });
+  box.append(canvas);
+  const key = heatKey(shortNumber(low), shortNumber(high));
+  node.append(make('div', { class: 'side' }, box, make('div', null, ...head, label ? make('p', { class: 'small' }, label) : null, key)));
+  const longest = (names) => Math.min(14, Math.max(...names.map((name) => name.length)));
+  const left = 12 + 7 * longest(rows);
+  const top = 22;
+  let frame = { left, top, width: 1, height: 1 };
+  drawn(box, (whole) => {
+    const wide = Math.min(whole, 600) - left;
+    const tall = Math.max(60, Math.min(wide, 28 * rows.length));
+    frame = { left, top, width: wide, height: tall };
+    const context = sized(canvas, left + wide, top + tall + 2);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(heatPicture(rows.length, columns.length, share), left, top, wide, tall);
+    context.strokeStyle = theme('--line');
+    strikeBlanks(context, values, frame);
+    context.font = '11px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    context.fillStyle = theme('--ink');
+    context.textAlign = 'right';
+    const every = Math.ceil((LEAST_CELL * rows.length) / tall);
+    rows.forEach((name, i) => { if (i % every === 0) context.fillText(shorten(name, 14), left - 6, top + ((i + 0.5) / rows.length) * tall); });
+    context.textAlign = 'center';
+    const across = Math.ceil(((10 + 7 * longest(columns)) * columns.length) / wide);
+    columns.forEach((name, j) => { if (j % across === 0) context.fillText(shorten(name, 14), left + ((j + 0.5) / columns.length) * wide, 10); });
+    context.strokeRect(left - 0.5, top - 0.5, wide + 1, tall + 1);
+  });
+  heatTip(canvas, rows.length, columns.length, () => frame, (i, j) => [
+    make('strong', null, values[i][j] === null ? 'missing' : shortNumber(values[i][j])),
+    make('div', null, `${rows[i]}, ${columns[j]}`),
+  ]);
+};
+
+// --- which rows share a cluster ---------------------------------------------------------------------------------
 
 // Runs of rows of one cluster: [cluster, first, last + 1].
 function runsOf(clusters) {
@@ -42,33 +120,31 @@ function runsOf(clusters) {
   return runs;
 }
 
-function heatView() {
-  if (page.pairs === null) return;
-  const pairs = unpackPairs();
-  const box = make('div', { class: 'plot', id: 'heat' });
-  const canvas = make('canvas', { role: 'img', 'aria-label': `Probability that two rows share a cluster, for ${pairs.n} rows ordered by cluster: dark squares along the diagonal are the clusters.` });
+widgets.pairs = (node, { number, cluster, share: packed }, head) => {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const n = number.length;
+  const share = (i, j) => (i === j ? 1 : bytes[(Math.max(i, j) * (Math.max(i, j) - 1)) / 2 + Math.min(i, j)] / 250);
+  const box = make('div', { class: 'plot heat', id: once('heat') });
+  const canvas = make('canvas', { role: 'img', 'aria-label': `Probability that two rows share a cluster, for ${n} rows ordered by cluster: dark squares along the diagonal are the clusters.` });
   box.append(canvas);
-  const approximate = page.kind === 'variational' ? ' Here by the variational approximation.' : '';
-  const words = `Each row and column of the square is a row of the table, ordered by cluster; the darker, the more often the two are in one cluster. Clear dark blocks are clear clusters; shades between two blocks are rows that could belong to either.${approximate}`;
-  const some = page.pairs.all ? null : make('p', { class: 'small' }, `${pairs.n} of ${grouped(page.nRows)} rows, at least a few of each cluster.`);
-  section('pairs', 'Which rows belong together?', 'Pairs', make('div', { class: 'side' }, box, make('div', null, make('p', { class: 'lead' }, words), some, heatKey())));
+  node.append(make('div', { class: 'side' }, box, make('div', null, ...head, heatKey('never together', 'always together'))));
   let side = 0;
   const edge = 30;
   drawn(box, (width) => {
     side = Math.min(width, 600) - edge;
     const context = sized(canvas, side + edge, side + edge);
     context.imageSmoothingEnabled = false;
-    context.drawImage(heatPicture(pairs), edge, edge, side, side);
+    context.drawImage(heatPicture(n, n, share), edge, edge, side, side);
     context.font = '11px system-ui, sans-serif';
     context.textBaseline = 'middle';
-    for (const [k, first, last] of runsOf(page.pairs.cluster)) {
-      const from = edge + (first / pairs.n) * side;
-      const long = ((last - first) / pairs.n) * side;
+    for (const [k, first, last] of runsOf(cluster)) {
+      const from = edge + (first / n) * side;
+      const long = ((last - first) / n) * side;
       context.fillStyle = colourOf(k);
       context.fillRect(from, edge - 9, Math.max(long - 1, 1), 7);
       context.fillRect(edge - 9, from, 7, Math.max(long - 1, 1));
       context.fillStyle = theme('--ink');
-      if (long < 13) continue;
+      if (long < LEAST_CELL) continue;
       context.textAlign = 'center';
       context.fillText(String(k), from + long / 2, edge - 17);
       context.textAlign = 'right';
@@ -77,33 +153,9 @@ function heatView() {
     context.strokeStyle = theme('--line');
     context.strokeRect(edge - 0.5, edge - 0.5, side + 1, side + 1);
   });
-  canvas.addEventListener('pointermove', (event) => {
-    const at = canvas.getBoundingClientRect();
-    const j = Math.floor(((event.clientX - at.left - edge) / side) * pairs.n);
-    const i = Math.floor(((event.clientY - at.top - edge) / side) * pairs.n);
-    if (i < 0 || j < 0 || i >= pairs.n || j >= pairs.n) hideTip();
-    else showTip(event.clientX, event.clientY, ...aboutPair(pairs, i, j));
-  });
-  canvas.addEventListener('pointerleave', hideTip);
-}
-
-function aboutPair(pairs, i, j) {
-  const { number, cluster } = page.pairs;
   const row = (at) => make('div', null, mark(cluster[at]), ` row ${grouped(number[at])} (${clusterName(cluster[at])})`);
-  if (i === j) return [row(i)];
-  return [make('strong', null, `Together with probability ${percent(pairs.share(i, j))}`), row(i), row(j)];
-}
-
-function heatKey() {
-  const canvas = make('canvas', { 'aria-hidden': 'true' });
-  const draw = () => {
-    const context = sized(canvas, 160, 12);
-    for (let x = 0; x < 160; x += 1) {
-      context.fillStyle = heatColour(x / 159, false);
-      context.fillRect(x, 0, 1, 12);
-    }
-  };
-  draw();
-  drawings.push(draw);
-  return make('div', { class: 'key small' }, 'never together', canvas, 'always together');
-}
+  const frame = () => ({ left: edge, top: edge, width: side, height: side });
+  heatTip(canvas, n, n, frame, (i, j) => (i === j
+    ? [row(i)]
+    : [make('strong', null, `Together with probability ${percent(share(i, j))}`), row(i), row(j)]));
+};

@@ -1,19 +1,13 @@
-// What distinguishes each cluster, in words and as a dot on a line.
+// What distinguishes each cluster, in words and as a mark on a line.
 
 const FIRST_CARDS = 12;
 
-function profilesView() {
+widgets.profiles = (node, { n_rows: nRows, clusters }) => {
   const cards = make('div', { class: 'cards' });
-  const kinds = new Set(page.profiles.flatMap(({ traits }) => traits.map(({ bar }) => (bar === null ? '' : bar.kind))));
-  const range = kinds.has('range') ? ' On a line, the dot is the mean of the cluster and the thin bar its middle half; the grey bar is the middle half of the other rows.' : '';
-  const share = kinds.has('share') ? ' For a category, the coloured bar is its share in the cluster and the upright line its share in the other rows.' : '';
-  const words = page.profiles.length === 1
-    ? 'All rows are in one cluster: nothing tells them apart.'
-    : `What tells each cluster from the other rows, the most telling first.${range}${share}`;
-  const node = section('clusters', 'What are the clusters?', 'Clusters', make('p', { class: 'lead' }, words), cards);
-  const show = (list) => cards.append(...list.map(card));
-  show(page.profiles.slice(0, FIRST_CARDS));
-  const rest = page.profiles.slice(FIRST_CARDS);
+  node.append(cards);
+  const show = (list) => cards.append(...list.map((each) => card(each, nRows)));
+  show(clusters.slice(0, FIRST_CARDS));
+  const rest = clusters.slice(FIRST_CARDS);
   if (rest.length === 0) return;
   const more = make('button', { type: 'button' }, `Show the other ${counted(rest.length, 'cluster')}`);
   more.addEventListener('click', () => {
@@ -21,17 +15,17 @@ function profilesView() {
     more.remove();
   });
   node.append(more);
-}
+};
 
-function card({ label, size, low, high, p, traits }) {
-  const share = `${counted(size, 'row')} (${percent(size / page.nRows)})`;
+function card({ label, size, low, high, p, traits }, nRows) {
+  const share = `${counted(size, 'row')} (${percent(size / nRows)})`;
   const between = low < high ? `, 95% of the draws: ${grouped(low)} to ${grouped(high)}` : '';
   const list = make('ul');
   for (const trait of traits) list.append(make('li', null, trait.text, trait.bar === null ? null : lineOf(trait.bar, label)));
   return make(
     'article', { class: 'card' },
     make('h3', null, mark(label), `Cluster ${label}`),
-    make('div', { class: 'small' }, `${share}${between}; its rows are ${percent(p)} sure on average`),
+    make('div', { class: 'small' }, `${share}${between}; mean probability of its rows ${percent(p)}`),
     list,
   );
 }

@@ -4,33 +4,33 @@ const COMPONENT = ['principal component 1', 'principal component 2'];
 const GUTTER = 26;
 const CELL = 16;
 
-// Everything an axis can show: cells of a column, a component, or nothing (rows spread out).
-function axisChoices() {
-  const list = page.columns.map((column) => ({
+// What an axis can show: the cells of a column, a principal component, or nothing (rows spread out).
+function axisChoices(table) {
+  const list = table.columns.map((column) => ({
     name: column.name,
     values: column.cells,
     levels: column.levels,
   }));
-  if (page.plane !== null) {
+  if (table.plane !== null) {
     ['x', 'y'].forEach((key, i) => list.push({
       name: COMPONENT[i],
-      title: page.plane.names[i],
-      values: page.plane[key],
+      title: table.plane.names[i],
+      values: table.plane[key],
       levels: null,
     }));
   }
-  list.push({ name: 'nothing (rows spread out)', values: null, levels: null });
+  list.push({ name: 'none (rows spread out)', values: null, levels: null });
   return list;
 }
 
-function firstAxes(choices) {
-  const numbers = page.columns.map((column, j) => j).filter((j) => page.columns[j].levels === null);
-  if (page.nColumns === 2 && numbers.length === 2) return [0, 1];
-  if (page.plane !== null) return [page.columns.length, page.columns.length + 1];
+function firstAxes(table, choices) {
+  const numbers = table.columns.map((column, j) => j).filter((j) => table.columns[j].levels === null);
+  if (table.n_columns === 2 && numbers.length === 2) return [0, 1];
+  if (table.plane !== null) return [table.columns.length, table.columns.length + 1];
   return [numbers.length ? numbers[0] : 0, choices.length - 1];
 }
 
-// The same row always falls on the same place.
+// A number between -0.5 and 0.5 that is the same each time for the same row.
 function jitter(i) {
   const value = Math.sin(i * 12.9898 + 4.1414) * 43758.5453;
   return value - Math.floor(value) - 0.5;
@@ -57,7 +57,7 @@ function extent(axis) {
   return [low - margin, high + margin];
 }
 
-// Where a few rows lie so far out that the others would be a dot, the ends of the range of all but one in a hundred.
+// The range of an axis; of 99% of the rows where the others lie so far out that these would be a dot.
 function middle(axis) {
   const whole = extent(axis);
   if (axis.values === null || axis.levels !== null) return whole;
@@ -71,13 +71,14 @@ function middle(axis) {
 }
 
 class Scatter {
-  constructor(box, choices) {
-    this.choices = choices;
-    [this.x, this.y] = firstAxes(choices);
+  constructor(box, table) {
+    this.table = table;
+    this.choices = axisChoices(table);
+    [this.x, this.y] = firstAxes(table, this.choices);
     this.only = new Set();
     this.view = this.firstView();
     this.colour = 'cluster';
-    this.n = page.rows.number.length;
+    this.n = table.number.length;
     this.radius = this.n <= 400 ? 4.5 : this.n <= 3000 ? 3.4 : this.n <= 8000 ? 2.4 : 1.8;
     this.base = make('canvas', { tabindex: 0, role: 'img' });
     this.top = make('canvas', { 'aria-hidden': 'true' });
@@ -125,7 +126,7 @@ class Scatter {
     this.again();
   }
 
-  // Whoever shows the button is told how many rows are out of sight.
+  // Tells the button how many rows are outside the view.
   told() {
     if (this.onzoom) this.onzoom(this.view !== null, this.px ? this.px.filter(Number.isNaN).length : 0);
   }
@@ -239,12 +240,12 @@ class Scatter {
   }
 
   shows(i) {
-    return this.only.size === 0 || this.only.has(page.rows.cluster[i]);
+    return this.only.size === 0 || this.only.has(this.table.cluster[i]);
   }
 
   marks(context) {
     const stamps = new Map();
-    const { cluster, p } = page.rows;
+    const { cluster, p, sure } = this.table;
     const pale = [];
     const strong = [];
     for (let i = 0; i < this.n; i += 1) {
@@ -256,7 +257,7 @@ class Scatter {
     for (const i of pale) context.fillRect(this.px[i] - 1, this.py[i] - 1, 2, 2);
     context.globalAlpha = 1;
     for (const i of strong) {
-      const open = p[i] < page.sure;
+      const open = p[i] < sure;
       const shade = this.colour === 'sure' ? Math.min(9, Math.floor(10 * p[i])) : -1;
       const key = `${cluster[i]}/${open}/${shade}`;
       if (!stamps.has(key)) stamps.set(key, this.stamp(cluster[i], open, shade));
@@ -312,11 +313,11 @@ class Scatter {
     this.over.clearRect(0, 0, right + 20, bottom + 60);
     this.over.strokeStyle = theme('--ink');
     this.over.lineWidth = 2;
-    tracePath(this.over, page.rows.cluster[i], this.px[i], this.py[i], this.radius + 3);
+    tracePath(this.over, this.table.cluster[i], this.px[i], this.py[i], this.radius + 3);
     this.over.stroke();
-    if (i !== this.current) tip.dataset.row = String(page.rows.number[i]);
+    if (i !== this.current) tip.dataset.row = String(this.table.number[i]);
     this.current = i;
-    showTip(clientX, clientY, ...aboutRow(i));
+    showTip(clientX, clientY, ...aboutRow(this.table, i));
     return [left, top];
   }
 
@@ -365,40 +366,34 @@ function axisSelect(label, choices, chosen, change) {
   return make('label', null, label, select);
 }
 
-function scatterView() {
-  const choices = axisChoices();
-  const box = make('div', { class: 'plot', id: 'scatter' });
-  const scatter = new Scatter(box, choices);
-  const whole = make('button', { type: 'button', hidden: true, onclick: () => scatter.zoom(null) }, 'Show all of it');
+widgets.scatter = (node, { table: name }) => {
+  const table = page.shared[name];
+  const box = make('div', { class: 'plot scatter', id: once('scatter') });
+  const scatter = new Scatter(box, table);
+  const whole = make('button', { type: 'button', hidden: true, onclick: () => scatter.zoom(null) }, 'Show all rows');
   scatter.onzoom = (zoomed, outside) => {
     whole.hidden = !zoomed;
-    whole.textContent = `Show all of it (${counted(outside, 'row')} out of sight)`;
+    whole.textContent = `Show all rows (${grouped(outside)} outside the view)`;
   };
   const turn = (key) => (i) => {
     scatter[key] = i;
     scatter.zoom(scatter.firstView());
   };
   const colour = make('select', { onchange: (event) => { scatter.colour = event.target.value; scatter.again(); } });
-  colour.append(make('option', { value: 'cluster' }, 'cluster'), make('option', { value: 'sure' }, 'how sure (darker: surer)'));
+  colour.append(make('option', { value: 'cluster' }, 'cluster'), make('option', { value: 'sure' }, 'probability (darker: more certain)'));
   const bar = make(
     'div', { class: 'bar' },
-    axisSelect('Across', choices, scatter.x, turn('x')),
-    axisSelect('Up', choices, scatter.y, turn('y')),
+    axisSelect('Across', scatter.choices, scatter.x, turn('x')),
+    axisSelect('Up', scatter.choices, scatter.y, turn('y')),
     make('label', null, 'Colour', colour),
     whole,
   );
-  const hollow = page.rows.p.some((p) => p < page.sure);
-  const words = `Each mark is a row${page.nColumns > 2 ? '; choose what the axes show' : ''}. Point at one to see it${hollow ? `; hollow marks are less than ${percent(page.sure)} sure of their cluster` : ''}. Drag to look closer.`;
-  const node = section('rows', 'The rows', 'Rows', make('p', { class: 'lead' }, words));
-  if (page.rows.number.length < page.nRows) {
-    node.append(make('p', { class: 'small' }, `${grouped(page.rows.number.length)} of the ${grouped(page.nRows)} rows are in this page, chosen at random, with small clusters whole. All figures in words are about all rows.`));
-  }
   node.append(bar, box, legend(scatter));
-}
+};
 
 function legend(scatter) {
   const list = make('ul', { class: 'legend', 'aria-label': 'Show only some clusters' });
-  for (const { label, size } of byNumber()) {
+  scatter.table.sizes.forEach((size, label) => {
     const button = make('button', { type: 'button', 'aria-pressed': 'false' }, mark(label), `${clusterName(label)}: ${grouped(size)}`);
     button.addEventListener('click', () => {
       const on = !scatter.only.delete(label);
@@ -407,6 +402,6 @@ function legend(scatter) {
       scatter.again();
     });
     list.append(make('li', null, button));
-  }
+  });
   return list;
 }

@@ -1,17 +1,17 @@
-// All rows of the page as a table: sorted by any column, filtered by words and by cluster, page by page.
+// All rows of a shared table: sorted by any column, filtered by words and by cluster, page by page.
 
 const PAGE_SIZES = [25, 50, 100, 250];
 
-function tableColumns() {
-  const { number, cluster, p, second, p2 } = page.rows;
+function tableColumns(table) {
+  const { number, cluster, p, second, p2, sure } = table;
   const share = (values) => (i) => (values[i] > 0 ? percent(values[i]) : '');
   return [
     { name: 'row', numeric: true, value: (i) => number[i], text: (i) => String(number[i]) },
     { name: 'cluster', numeric: true, value: (i) => cluster[i], text: (i) => String(cluster[i]), mark: cluster },
-    { name: 'probability', numeric: true, value: (i) => p[i], text: share(p), unsure: (i) => p[i] < page.sure },
+    { name: 'probability', numeric: true, value: (i) => p[i], text: share(p), unsure: (i) => p[i] < sure },
     { name: 'runner-up', numeric: true, value: (i) => (second[i] < 0 ? null : second[i]), text: (i) => (second[i] < 0 ? '' : String(second[i])), mark: second },
     { name: 'its probability', numeric: true, value: (i) => (second[i] < 0 ? null : p2[i]), text: share(p2) },
-    ...page.columns.map((column) => ({
+    ...table.columns.map((column) => ({
       name: column.name,
       numeric: column.levels === null,
       data: true,
@@ -21,15 +21,16 @@ function tableColumns() {
   ];
 }
 
-// Words are found from their beginning: "male" is not in "female".
+// Words are matched from their beginning: "male" does not match "female".
 function beginning(word) {
   return new RegExp(`(^|[^\\p{L}\\p{N}])${word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'iu');
 }
 
 class RowTable {
-  constructor() {
-    this.columns = tableColumns();
-    this.order = page.rows.number.map((_, i) => i);
+  constructor(table) {
+    this.table = table;
+    this.columns = tableColumns(table);
+    this.order = table.number.map((_, i) => i);
     this.sorted = { at: 0, down: false };
     this.words = '';
     this.cluster = -1;
@@ -67,16 +68,16 @@ class RowTable {
 
   select() {
     const words = this.words.split(/\s+/).filter(Boolean).map(beginning);
-    const { cluster, p } = page.rows;
+    const { number, cluster, p, sure } = this.table;
     const texts = this.columns.filter((column) => column.data || column.name === 'row');
     const holds = (i) => {
       const all = texts.map((column) => (column.text(i) === null ? 'missing' : column.text(i))).join('\n');
       return words.every((word) => word.test(all));
     };
     this.order = [];
-    for (let i = 0; i < page.rows.number.length; i += 1) {
+    for (let i = 0; i < number.length; i += 1) {
       if (this.cluster >= 0 && cluster[i] !== this.cluster) continue;
-      if (this.unsure && p[i] >= page.sure) continue;
+      if (this.unsure && p[i] >= sure) continue;
       if (words.length === 0 || holds(i)) this.order.push(i);
     }
     const column = this.columns[this.sorted.at];
@@ -92,7 +93,7 @@ class RowTable {
     const rows = this.order.slice(from, from + this.size);
     this.body.replaceChildren(...rows.map((i) => make('tr', null, ...this.columns.map((column) => this.cell(column, i)))));
     this.status.textContent = rows.length === 0
-      ? 'no row fits'
+      ? 'no row matches'
       : `rows ${grouped(from + 1)} to ${grouped(from + rows.length)} of ${grouped(this.order.length)}`;
     if (this.back) {
       this.back.disabled = this.page === 0;
@@ -112,36 +113,28 @@ class RowTable {
   }
 }
 
-function tableView() {
-  const table = new RowTable();
+widgets.rows = (node, { table: name }) => {
+  const shared = page.shared[name];
+  const table = new RowTable(shared);
   const turn = (by) => () => { table.page += by; table.show(); };
   table.back = make('button', { type: 'button', onclick: turn(-1) }, 'Previous');
   table.next = make('button', { type: 'button', onclick: turn(1) }, 'Next');
-  const search = make('input', { type: 'search', id: 'search', placeholder: 'words in any cell', oninput: (event) => { table.words = event.target.value; table.select(); } });
-  const clusters = make('select', { id: 'only', onchange: (event) => { table.cluster = Number(event.target.value); table.select(); } });
-  clusters.append(make('option', { value: -1 }, 'all'), ...byNumber().map(({ label }) => make('option', { value: label }, String(label))));
-  const unsure = make('input', { type: 'checkbox', id: 'unsure', onchange: (event) => { table.unsure = event.target.checked; table.select(); } });
+  const search = make('input', { type: 'search', id: once('search'), placeholder: 'words in any cell', oninput: (event) => { table.words = event.target.value; table.select(); } });
+  const clusters = make('select', { id: once('only'), onchange: (event) => { table.cluster = Number(event.target.value); table.select(); } });
+  clusters.append(make('option', { value: -1 }, 'all'), ...shared.sizes.map((_, label) => make('option', { value: label }, String(label))));
+  const unsure = make('input', { type: 'checkbox', id: once('unsure'), onchange: (event) => { table.unsure = event.target.checked; table.select(); } });
   const sizes = make('select', { onchange: (event) => { table.size = Number(event.target.value); table.show(); } });
   sizes.append(...PAGE_SIZES.map((size) => make('option', { value: size }, String(size))));
-  const shownColumns = page.columns.length < page.nColumns
-    ? make('p', { class: 'small' }, `The ${page.columns.length} of ${grouped(page.nColumns)} columns that tell the clusters apart best are in this page.`)
-    : null;
-  const shownRows = page.rows.number.length < page.nRows
-    ? make('p', { class: 'small' }, `${grouped(page.rows.number.length)} of ${grouped(page.nRows)} rows, as above.`)
-    : null;
-  section(
-    'table', 'Row by row', 'Table',
-    make('p', { class: 'lead' }, 'The cluster of each row, how probable it is, and the cluster that comes second. Click on a heading to sort: by probability, the rows that waver come first.'),
-    shownRows, shownColumns,
+  node.append(
     make(
       'div', { class: 'bar' },
       make('label', null, 'Find', search),
       make('label', null, 'Cluster', clusters),
-      make('label', { class: 'check' }, unsure, `less than ${percent(page.sure)} sure`),
+      make('label', { class: 'check' }, unsure, `less than ${percent(shared.sure)} sure`),
       make('label', null, 'Rows per page', sizes),
     ),
-    make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Rows, scrolls sideways' }, make('table', { id: 'row-table' }, make('thead', null, table.head), table.body)),
+    scrolling('Rows, scrolls sideways', make('table', { id: once('row-table') }, make('thead', null, table.head), table.body)),
     make('div', { class: 'bar' }, table.back, table.next, table.status),
   );
   table.show();
-}
+};

@@ -1,0 +1,67 @@
+"""The report of a mixture: the sections of its page, in their order."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from typing import Any
+
+from ...core.text import count
+from ...plots._fit import Fit, fitted
+from ...plots.chains import LEFT_OUT
+from ...report import Page, chains, converged, facts, settings, unfinished
+from ...report import clusters as about
+from ...report.rows import Shown, rows_content
+from ...report.settings import seed_of
+
+
+def report_page(model: Any, title: str | None, command: str | None, most_rows: int) -> Page:
+    """The page of a fitted mixture with at most ``most_rows`` of its rows.
+
+    The answer comes first: how many clusters, how certain, and whether the chains agree. Then the rows in a plane, what
+    distinguishes each cluster, the posterior of the number of clusters, which rows belong together, traces, a table of
+    rows with their probabilities, and the settings.
+    """
+    fit = fitted(model)
+    shown = Shown.of(fit.data, fit.labels, most_rows)
+    cards = [about.how_many(fit), about.how_certain(fit), converged(fit.diagnostics), about.what_was_read(fit)]
+    return Page(
+        title or f"{count(fit.n_rows, 'row')}, {count(len(fit.data.columns), 'column')}",
+        f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}",
+        [
+            facts(cards, [fit.words.unknown, unfinished(fit.posterior)]),
+            about.scatter(fit, shown),
+            about.cluster_profiles(fit),
+            about.n_clusters(fit),
+            about.pairs(fit),
+            chains(fit.posterior, fit.diagnostics, LEFT_OUT),
+            about.row_table(fit, shown),
+            settings(model, command or shell_command(model), _in_words(fit)),
+        ],
+        {about.ROWS: rows_content(fit, shown)},
+    )
+
+
+def _in_words(fit: Fit) -> dict[str, str]:
+    """The concentration, and the kinds of columns where there are several."""
+    model, words = fit.model, {}
+    kinds = Counter(column.family for column in fit.data.columns)
+    if len(kinds) > 1:
+        listed = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+        words["family"] = f"{type(model.family_).__name__}: {listed}"
+    mean = " (posterior mean)" if fit.kind == "sampled" else ""
+    return {**words, "concentration": f"{model.concentration_:.4g}{mean}"}
+
+
+def shell_command(model: Any) -> str | None:
+    """The command line of the same fit; None where a setting cannot be given there."""
+    words = ["countless", "fit", "TABLE.csv"]
+    for name in ("family", "prior", "inference", "tune"):
+        value = getattr(model, name, None)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            return None
+        words += [f"--{name}", value]
+    seed = seed_of(model)
+    return shlex.join(words if seed is None else [*words, "--seed", str(seed)])
