@@ -76,11 +76,10 @@ class ChangePoint(RunEstimator):
         self.inference_ = self.inference or ChangeSampler()
         return self._fit(Series(np.array(X, dtype=np.float64).reshape(-1)), checkpoint, checkpoint_every)
 
-    def report_page(self, title=None, command=None, most_rows=0):
+    def _headline(self):
+        return f"A change at {np.bincount(self.posterior_['change'].ravel()).argmax()}"
+
+    def _sections(self, most_rows):
         places, counts = np.unique(self.posterior_["change"], return_counts=True)
         shares = dict(zip(places.tolist(), (counts / counts.sum()).tolist(), strict=True))
-        where = report.bars("where", "Where is the change?", shares, "place", note="Posterior probabilities.")
-        found, likely = self.posterior_.diagnostics(), max(shares, key=shares.get)
-        facts = report.facts([report.converged(found)], [report.unfinished(self.posterior_)])
-        sections = [facts, where, report.chains(self.posterior_, found), report.settings(self, command)]
-        return report.Page(title or "A series", f"A change at {likely}", sections)
+        return [report.bars("where", "Where is the change?", shares, "place", note="Posterior probabilities.")]

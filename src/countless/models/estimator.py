@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from ..posterior.diagnostics import warn_if_unmixed
 from ..posterior.posterior import Posterior
 from ..runs import ESTIMATORS, Description, RunFolder, SavedModel, write_model
 
+if TYPE_CHECKING:
+    from ..report import Page
+
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -46,7 +49,8 @@ class RunEstimator(BaseEstimator):
     - ``fit``, which checks what users hand in, sets ``inference_`` and calls ``_fit(data, ...)``;
     - ``_accept(problem, draws, data, result)``, which sets the fitted attributes;
     - ``result_fields`` and ``_result()``, what is costly to compute again from the draws;
-    - ``report`` and ``command``, where it has a page and a command.
+    - ``_headline`` and ``_sections``, what its report shows besides chains and settings;
+    - ``command``, where it has one.
     """
 
     # What it was fitted to.
@@ -78,6 +82,14 @@ class RunEstimator(BaseEstimator):
     def _result(self) -> Arrays:
         """Arrays that are saved besides the draws."""
         return {}
+
+    def _headline(self) -> str:
+        """What was found, in a few words."""
+        return type(self).__name__
+
+    def _sections(self, most_rows: int) -> list[Any]:
+        """Sections of the report that only this model class has."""
+        return []
 
     # --- the skeleton -----------------------------------------------------------------------------------------------
 
@@ -145,6 +157,23 @@ class RunEstimator(BaseEstimator):
         except OSError as error:
             raise ValueError(f"path: cannot write {path}: {error.strerror or error}") from None
         return path
+
+    def report_page(self, title: str | None = None, command: str | None = None, most_rows: int = 20_000) -> Page:
+        """The page that ``countless.report`` writes, with at most ``most_rows`` rows of data.
+
+        Whether the chains agree, what the model class has to show, the chains, and the settings that reproduce the fit.
+        """
+        from .. import report  # matplotlib is imported when it is needed
+
+        check_is_fitted(self, "posterior_")
+        found = self.posterior_.diagnostics()
+        sections = [
+            report.facts([report.converged(found)], [report.unfinished(self.posterior_)]),
+            *self._sections(most_rows),
+            report.chains(self.posterior_, found),
+            report.settings(self, command),
+        ]
+        return report.Page(title or type(self).__name__, self._headline(), sections)
 
     @classmethod
     def _unfitted(cls, description: Description) -> Self:

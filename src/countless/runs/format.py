@@ -64,7 +64,8 @@ def read_json(path: Path, part: str) -> dict[str, Any]:
 
 def write_arrays(path: Path, part: str, about: Mapping[str, Any], arrays: Arrays) -> None:
     """Write named arrays with JSON beside them: an npz that NumPy can open too."""
-    arrays = {name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")) for name, array in arrays.items()}
+    # ascontiguousarray would give a single number an axis.
+    arrays = {name: np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C") for name, array in arrays.items()}
     content = _sealed(part, about, arrays)
 
     def write(file: IO[bytes]) -> None:
