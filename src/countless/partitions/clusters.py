@@ -79,10 +79,6 @@ class Clusters:
         parameters = self.arrays.parameters
         return parameters.shape[1] > 0 and not np.isnan(parameters[slots, 0]).any()
 
-    def log_evidence(self, slots: IntArray) -> float:
-        """Sum of the log evidences of some slots."""
-        return float(_log_evidence(self.hyper, self.arrays, np.ascontiguousarray(slots)))
-
     def copy(self) -> Clusters:
         """An independent copy."""
         twin = Clusters.__new__(Clusters)
@@ -108,14 +104,6 @@ class Clusters:
                 raise ValueError(f"the state of a chain holds {name} of the wrong shape or type")
             like[...] = found
         return clusters
-
-
-@kernel
-def _log_evidence(family, clusters, slots):
-    total = 0.0
-    for position in range(slots.size):
-        total += verbs.log_marginal(family, clusters.statistics, clusters.cache, slots[position])
-    return total
 
 
 @kernel

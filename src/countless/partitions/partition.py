@@ -17,7 +17,7 @@ from ..families import verbs
 from ..families.base import Family
 from ..priors.verbs import Prior
 from .clusters import Clusters
-from .seats import SPARE_SLOTS, FloatArray, IntArray, Seats, slots_for
+from .seats import SPARE_SLOTS, FloatArray, IntArray, Seats, log_size_weight, slots_for
 
 
 class Partition:
@@ -168,13 +168,14 @@ class Partition:
 
     # --- what it says -----------------------------------------------------------------------------------------------
 
-    def log_prior(self) -> float:
-        """Log probability of the partition, with the density of a learned log concentration."""
-        return self.seats.log_prior()
+    def log_density(self) -> float:
+        """Log of p(rows | partition) p(partition | concentration), in the units of the arithmetic.
 
-    def log_evidence(self) -> float:
-        """Log density of the rows given the partition, in the units of the arithmetic."""
-        return self.clusters.log_evidence(self.seats.in_use)
+        The density of a learned log concentration is part of it.
+        """
+        value = float(_log_density(self.hyper, self.seats.arrays, self.clusters.arrays, self.n_clusters))
+        prior = self.seats.prior
+        return value + prior.log_concentration_prior(self.concentration) if prior.is_learned else value
 
 
 def log_prior_predictives(family: Family, rows: FloatArray) -> FloatArray:
@@ -214,3 +215,14 @@ def _rebuild(family, rows, seats, clusters, n_clusters):
             statistics[k, s] += work[s]
     for position in range(n_clusters):
         verbs.refresh(family, statistics, clusters.cache, seats.active[position], work)
+
+
+@kernel
+def _log_density(family, seats, clusters, n_clusters):
+    """log V(t) + sum over clusters of log Gamma(n + offset) / Gamma(1 + offset) + evidence."""
+    total = seats.log_v[n_clusters]
+    for position in range(n_clusters):
+        k = seats.active[position]
+        total += verbs.log_marginal(family, clusters.statistics, clusters.cache, k)
+        total += log_size_weight(seats.sizes[k], seats.offset)
+    return total

@@ -105,11 +105,6 @@ class Seats:
         offset, log_v = self._fixed().table(self.n_items, self.capacity)
         self.arrays = self.arrays._replace(offset=offset, log_v=log_v)
 
-    def log_prior(self) -> float:
-        """Log probability of the partition, and of a learned concentration (density of its logarithm)."""
-        value = float(_log_prior(self.arrays, self.n_clusters))
-        return value + (self.prior.log_concentration_prior(self.concentration) if self.prior.is_learned else 0.0)
-
     def enlarge(self, capacity: int) -> None:
         """Make room for so many slots; slots keep their numbers."""
         used, old = self.capacity, self.arrays
@@ -184,15 +179,6 @@ class Seats:
 def log_size_weight(size, offset):
     """Factor of the prior for one group: log of (1 + offset) (2 + offset) ... (size - 1 + offset)."""
     return math.lgamma(size + offset) - math.lgamma(1.0 + offset)
-
-
-@kernel
-def _log_prior(seats, n_clusters):
-    """log V(t) + sum over groups of log Gamma(n + offset) / Gamma(1 + offset)."""
-    total = seats.log_v[n_clusters]
-    for position in range(n_clusters):
-        total += log_size_weight(seats.sizes[seats.active[position]], seats.offset)
-    return total
 
 
 @kernel

@@ -59,7 +59,7 @@ class State(Partition):
         that are integrated out do not.
         """
         problem = self.problem
-        value = self.log_evidence() + self.log_prior() + self.log_hyperprior + problem.log_jacobian
+        value = self.log_density() + self.log_hyperprior + problem.log_jacobian
         if problem.draws_missing:
             value -= float(np.log(problem.scale[problem.missing.columns]).sum())
         return value
