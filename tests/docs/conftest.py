@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from countless.chains.moves import MOVES
 from countless.families import FAMILIES
-from countless.priors import names
+from countless.priors.names import PRIORS
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "negative_binomial.py"
@@ -29,11 +30,9 @@ def _load():
 @pytest.fixture
 def example(monkeypatch):
     """The module of the example; what it and the guide register is forgotten afterwards."""
-    monkeypatch.setattr(names, "_REGISTRY", dict(names._REGISTRY))
-    registered = dict(FAMILIES)
+    for register in (FAMILIES, PRIORS, MOVES):
+        monkeypatch.setattr(register, "_classes", dict(register))
     module = _load()
-    FAMILIES["negative-binomial"] = module.NegativeBinomial
+    FAMILIES.add("negative-binomial")(module.NegativeBinomial)
     yield module
-    FAMILIES.clear()
-    FAMILIES.update(registered)
-    FAMILIES.pop("negative-binomial", None)
+    FAMILIES.remove("negative-binomial")
