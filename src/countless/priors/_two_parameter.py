@@ -17,8 +17,6 @@ from . import _counts
 from ._math import FloatArray, IntArray, log_gamma_ratio
 from .verbs import Prior
 
-__all__: list[str] = []
-
 
 class TwoParameterPrior(Prior):
     """A prior that is known from its concentration and the weight of a new cluster given their number."""

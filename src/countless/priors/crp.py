@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 from ..core.random import as_generator
 from ._math import FloatArray, digamma_difference
 from ._two_parameter import TwoParameterPrior
-from .concentration import Gamma, SizeCounts, check_concentration
+from .concentration import SizeCounts
+from .hyperpriors import Gamma, Hyperprior
 from .names import register
-
-__all__ = ["CRP"]
 
 
 @register("crp")
@@ -30,7 +29,7 @@ class CRP(TwoParameterPrior):
     Parameters
     ----------
     concentration : float, Gamma or None
-        Positive number; a `Gamma` law makes it learned; None means Gamma(1, 1), learned.
+        A positive number; or a `Gamma`, from which it is learned; None stands for ``Gamma(1, 1)``.
 
     References
     ----------
@@ -43,10 +42,7 @@ class CRP(TwoParameterPrior):
     7.485
     """
 
-    concentration: float | Gamma | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "concentration", check_concentration(self.concentration))
+    concentration: float | Hyperprior | None = None
 
     @property
     def offset(self) -> float:
@@ -88,9 +84,9 @@ class CRP(TwoParameterPrior):
         Escobar & West 1995, equations 13 and 14.
         """
         counts = SizeCounts.of(sizes)
-        gamma = self.resolve(1).concentration
-        if not isinstance(gamma, Gamma):
-            return float(current)
+        gamma = self._hyperprior()
+        if not isinstance(gamma, Gamma):  # fixed, or with a hyperprior that is not conjugate
+            return super().draw_concentration(rng, current, sizes)
         generator = as_generator(rng)
         n = counts.n_rows
         if n == 0:

@@ -11,10 +11,9 @@ import numpy as np
 
 from ._math import FloatArray, log_gamma_ratio
 from ._two_parameter import TwoParameterPrior
-from .concentration import Gamma, check_concentration, check_count
+from .concentration import check_count
+from .hyperpriors import Hyperprior
 from .names import register
-
-__all__ = ["FiniteDirichlet"]
 
 
 @register("finite-dirichlet")
@@ -36,7 +35,7 @@ class FiniteDirichlet(TwoParameterPrior):
         Number of components, at least 1. The default, 10, is an upper limit for a first look at data, not
         a guess of the number of clusters.
     concentration : float, Gamma or None
-        Positive total; a `Gamma` law makes it learned; None means Gamma(1, 1), learned.
+        The total, a positive number; or a `Gamma`, from which it is learned; None stands for ``Gamma(1, 1)``.
 
     References
     ----------
@@ -50,11 +49,11 @@ class FiniteDirichlet(TwoParameterPrior):
     """
 
     n_components: int = 10
-    concentration: float | Gamma | None = None
+    concentration: float | Hyperprior | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_components", check_count("n_components", self.n_components))
-        object.__setattr__(self, "concentration", check_concentration(self.concentration))
+        super().__post_init__()
 
     @property
     def offset(self) -> float:

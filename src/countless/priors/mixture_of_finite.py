@@ -15,12 +15,10 @@ from scipy.special import gammaln
 
 from ._component_sums import log_component_sums
 from ._math import FloatArray, IntArray, log_gamma_ratio
-from .concentration import Gamma, _is_number, check_concentration
 from .finite_dirichlet import FiniteDirichlet
+from .hyperpriors import Hyperprior, is_number
 from .names import register
 from .verbs import Prior
-
-__all__ = ["GeometricCount", "MixtureOfFinite", "PoissonCount"]
 
 
 class ComponentCount(Protocol):
@@ -52,7 +50,7 @@ class GeometricCount:
     success: float = 0.1
 
     def __post_init__(self) -> None:
-        if not _is_number(self.success) or not 0.0 < self.success < 1.0:
+        if not is_number(self.success) or not 0.0 < self.success < 1.0:
             raise ValueError(f"success must be a number between 0 and 1, got {self.success!r}")
 
     def log_pmf(self, k: ArrayLike) -> FloatArray:
@@ -85,7 +83,7 @@ class PoissonCount:
     rate: float = 9.0
 
     def __post_init__(self) -> None:
-        if not _is_number(self.rate) or not 0.0 < self.rate < math.inf:
+        if not is_number(self.rate) or not 0.0 < self.rate < math.inf:
             raise ValueError(f"rate must be a positive finite number, got {self.rate!r}")
 
     def log_pmf(self, k: ArrayLike) -> FloatArray:
@@ -136,13 +134,13 @@ class MixtureOfFinite(Prior):
     2.0
     """
 
-    concentration: float | Gamma | None = 1.0
+    concentration: float | Hyperprior | None = 1.0
     components: ComponentCount = GeometricCount(0.1)
 
-    _default_concentration: ClassVar[float | Gamma] = 1.0
+    _default: ClassVar[float | Hyperprior | None] = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "concentration", check_concentration(self.concentration))
+        super().__post_init__()
         if not (hasattr(self.components, "log_pmf") and hasattr(self.components, "sample")):
             raise ValueError(
                 f"components must be GeometricCount(success), PoissonCount(rate) or an object with log_pmf "

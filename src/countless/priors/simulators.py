@@ -18,8 +18,6 @@ from .names import resolve_prior
 from .pitman_yor import PitmanYor
 from .verbs import Prior
 
-__all__ = ["Sticks", "polya_urn", "restaurant", "stick_breaking"]
-
 Value = TypeVar("Value")
 
 
