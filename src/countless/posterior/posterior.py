@@ -422,7 +422,7 @@ class Posterior:
         """
         if labels is None:
             labels = self.consensus() if self.mode is None else self.mode
-        return summarise(self, labels, most_traits)
+        return summarise(self.data, self.flat_labels(), labels, most_traits)
 
     def summaries_frame(self, labels: ArrayLike | None = None, most_traits: int = 3) -> pd.DataFrame:
         """``summaries`` as a table with one row per cluster, its clearest traits in words."""

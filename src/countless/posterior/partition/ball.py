@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.validate import as_labels, by_first_appearance, choose
-from .similarity import LOSSES, FloatArray, IntArray, losses
+from .draws import FloatArray, IntArray
+from .similarity import LOSSES, losses
 
 # Those that are metrics: without the triangle inequality there are no balls.
 METRICS = {name: LOSSES[name] for name in ("binder", "vi")}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...core.jit import kernel
 from ...core.validate import as_labels
-from .similarity import FloatArray, IntArray
+from .draws import FloatArray, IntArray, thinned
 
 # Draws that a share is taken over: its error is then at most 0.03, less than a person acts on.
 MOST_DRAWS = 300
@@ -74,7 +74,7 @@ def row_certainty(labels: Any, draws: NDArray[Any], at_most: int = MOST_DRAWS) -
     n_clusters = int(own.max()) + 1
     fits = MOST_CELLS / (n_clusters * (float(draws.max(axis=1).mean()) + 1.0))
     kept = int(min(len(draws), at_most, max(1.0, fits)))
-    some = draws[np.linspace(0, len(draws) - 1, kept).astype(np.int64)]
+    some = thinned(draws, kept)
     offsets = np.concatenate([[0], np.cumsum(some.max(axis=1).astype(np.int64) + 1)])
     shares = np.zeros((offsets[-1], 8 * (n_clusters // 8 + 1)))  # whole vectors
     blocks = [slice(start, start + BLOCK) for start in range(0, len(own), BLOCK)]

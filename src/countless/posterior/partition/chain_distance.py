@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from .draws import FloatArray, IntArray, spaced
 
 # Draws, over all chains, that similarities are computed from; batches over all chains, none shorter than so many draws
 # unless there must be two; deals of their residuals.
@@ -132,7 +131,7 @@ def _similarities(labels: NDArray[Any], rows: IntArray) -> NDArray[np.float32]:
     counts = np.empty(same.shape, dtype=np.uint8)
     for chain in range(n_chains):
         for batch, draws in enumerate(np.array_split(np.arange(n_draws), n_batches)):
-            picked = draws[np.linspace(0, len(draws) - 1, min(kept, len(draws))).astype(np.int64)]
+            picked = draws[spaced(len(draws), kept)]
             counts[:] = 0
             for draw in np.ascontiguousarray(labels[chain][picked[:, None], rows]):
                 np.equal(draw[:, None], draw, out=same)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from ...core.random import as_generator, spawn
 from ...core.validate import by_first_appearance, choose, whole_number
+from .draws import FloatArray, IntArray, thinned
 from .search import LANES, Candidate, Table, candidate, reallocate, sweep, table
-from .similarity import LOSSES, Condensed, FloatArray, IntArray, Loss, condense, in_threads, losses
+from .similarity import LOSSES, Condensed, Loss, condense, in_threads, losses
 
 # Cells of (row, draw) that a search looks at; more draws are thinned evenly.
 MOST_LOOKED_AT = 25_000_000
@@ -69,7 +70,7 @@ def consensus(
     if n_restarts is not None:
         n_restarts = whole_number("n_restarts", n_restarts, 1)
     rng = as_generator(random_state)
-    data = condense(_thinned(draws))
+    data = condense(_affordable(draws))
     if len(data.draws) == 1 and int(data.draws.max()) < most:
         return by_first_appearance(data.draws[0][data.row_of])
     screen = _Screen.of(data, kind, most, rng)
@@ -77,12 +78,12 @@ def consensus(
     return by_first_appearance(screen.better(data, kind, best)[data.row_of])
 
 
-def _thinned(draws: NDArray[Any]) -> NDArray[Any]:
-    """Draws whose tables fit, evenly spaced."""
+def _affordable(draws: NDArray[Any]) -> NDArray[Any]:
+    """As many draws, evenly spaced, as the tables have memory for."""
     n_clusters = draws.max(axis=1).astype(np.int64) + 1
     cells = n_clusters.mean() * _room(int(n_clusters.max()), draws.shape[1])
     kept = int(max(FEWEST, min(MOST_LOOKED_AT // draws.shape[1], MOST_COUNTS // cells)))
-    return draws if len(draws) <= kept else draws[np.linspace(0, len(draws) - 1, kept).astype(np.int64)]
+    return thinned(draws, kept)
 
 
 def _room(n_clusters: int, most: int) -> int:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.jit import kernel
-from .similarity import Condensed, FloatArray, IntArray, Loss, adjusted_rand
+from .draws import FloatArray, IntArray
+from .similarity import Condensed, Loss, adjusted_rand
 
 # Slots are scanned in groups of this many, which is what fits into vector registers.
 LANES = 8

@@ -22,9 +22,7 @@ import scipy  # its parts load on first use
 from numpy.typing import NDArray
 
 from ...core.jit import kernel
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from .draws import FloatArray, IntArray
 
 # Side of a tile of a similarity matrix, largest side in double precision, most pairs of a sparse one (1.6 GB).
 TILE = 1024

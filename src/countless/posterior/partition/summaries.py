@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .draws import FloatArray, IntArray, thinned
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from ...families.columns import Column
-    from ..posterior import Posterior
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+    from ..data import Data
 
 # A log odds ratio of one is so many standard deviations.
 DEVIATIONS = float(np.sqrt(3.0) / np.pi)
@@ -113,19 +112,21 @@ class ClusterSummary(NamedTuple):
         return f"cluster {self.label}: {rows}, probability {self.probability:.2f}" + (f": {told}" if told else "")
 
 
-def summarise(posterior: Posterior, labels: ArrayLike, most_traits: int | None = None) -> list[ClusterSummary]:
-    """Summaries of the clusters of ``labels``; ``Posterior.summaries`` is the way in."""
-    if posterior.data is None:
-        raise ValueError("summaries: this posterior holds no rows; ask the posterior_ of a fitted model")
+def summarise(
+    data: Data | None, draws: NDArray[Any], labels: ArrayLike, most_traits: int | None = None
+) -> list[ClusterSummary]:
+    """Summaries of the clusters of ``labels``, given the table and draws (draw, row); see ``Posterior.summaries``."""
+    if data is None:
+        raise ValueError("summaries: this posterior has no table of rows; use the posterior_ of a fitted model")
     given = np.asarray(labels)
-    n_rows = len(posterior.data.rows)
+    n_rows = len(data.rows)
     if given.shape != (n_rows,) or given.dtype.kind not in "iu":
         came = f"shape {given.shape} of {given.dtype}"
         raise ValueError(f"labels must be {n_rows} whole numbers, one per row, got {came}")
     names, codes, sizes = np.unique(given, return_inverse=True, return_counts=True)
     codes = codes.reshape(-1)
-    low, high, probability = sizes_in_draws(codes, posterior.flat_labels(max(50, BUDGET // max(n_rows, 1))))
-    found = traits(posterior.data.rows, posterior.data.columns, codes)
+    low, high, probability = sizes_in_draws(codes, thinned(draws, max(50, BUDGET // max(n_rows, 1))))
+    found = traits(data.rows, data.columns, codes)
     return [
         ClusterSummary(
             label=int(names[k]),
