@@ -130,7 +130,5 @@ def test_what_does_not_fit_is_said_in_one_sentence(by_hand, monkeypatch):
     with pytest.raises(ValueError, match=r"^distance: needs at least 2 chains of at least 2 draws, got 1 of 6"):
         PartitionDraws(BY_HAND.reshape(1, 6, 5)).distance()
     for labels in (BY_HAND[0], BY_HAND + 0.5, BY_HAND[:0]):
-        with pytest.raises(
-            ValueError, match=r"^labels must be whole numbers \(chain, draw, item\), at least"
-        ):
+        with pytest.raises(ValueError, match=r"^labels must be whole numbers \(chain, draw, item\), at least"):
             PartitionDraws(labels)

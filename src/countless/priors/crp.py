@@ -22,7 +22,7 @@ from .names import register
 @register("crp")
 @dataclass(frozen=True)
 class CRP(TwoParameterPrior):
-    r"""Chinese restaurant process: an old cluster weighs its size, a new one the concentration.
+    r"""Chinese restaurant process: an existing cluster weighs its size, a new one the concentration.
 
     .. math:: p(\text{partition}) = \frac{\alpha^t \Gamma(\alpha)}{\Gamma(\alpha + n)} \prod_c \Gamma(n_c)
 
@@ -53,7 +53,7 @@ class CRP(TwoParameterPrior):
         return np.full(n_clusters.shape, self._require_number())
 
     def _expected_clusters(self, n: int) -> float:
-        # The i-th row opens a cluster with probability a / (a + i), whatever came before.
+        # Row i opens a cluster with probability a / (a + i), whatever the earlier rows did.
         concentration = self._require_number()
         return concentration * digamma_difference(concentration, n)
 
@@ -65,7 +65,7 @@ class CRP(TwoParameterPrior):
         """4 n exp(-(T - 1) / concentration) (Ishwaran & James 2001, section 3.2).
 
         An approximation of `truncation_bound` = 4 n (c / (1 + c))^(T - 1) for large concentrations c. It is always
-        the smaller of the two: for c = 1 and T = 20 by a factor of 300.
+        smaller: by a factor of 300 for c = 1 and T = 20.
         """
         return float(4.0 * n_rows * np.exp(-(n_sticks - 1.0) / self._require_number()))
 

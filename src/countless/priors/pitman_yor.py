@@ -1,4 +1,4 @@
-"""The Pitman-Yor process: a Chinese restaurant whose number of clusters grows as a power of the rows.
+"""The Pitman-Yor process: the number of clusters grows as a power of the number of rows.
 
 References: Pitman & Yor 1997; Pitman 2006, sections 3.2 and 3.3.
 """
@@ -72,7 +72,7 @@ class PitmanYor(TwoParameterPrior):
         concentration, discount = self._require_number(), self.discount
         if discount == 0.0:
             return concentration * digamma_difference(concentration, n)
-        # Pitman 2006, exercise 3.2.2, written with expm1 so that a small discount does not cancel.
+        # Pitman 2006, exercise 3.2.2, written with expm1 to avoid cancellation for a small discount.
         log_growth = log_gamma_ratio(concentration + n, discount) - log_gamma_ratio(concentration + 1.0, discount)
         return float(np.exp(log_growth) + concentration * np.expm1(log_growth) / discount)
 

@@ -125,8 +125,8 @@ class Prior(Learnable):
         )
 
     def _expected_clusters(self, n: int) -> float:
-        law = self._n_clusters_pmf(n, [self], np.ones(1))
-        return float(np.arange(law.size) @ law)
+        pmf = self._n_clusters_pmf(n, [self], np.ones(1))
+        return float(np.arange(pmf.size) @ pmf)
 
     def _n_clusters_pmf(self, n: int, parts: list[Self], weights: FloatArray) -> FloatArray:
         """Distribution of the number of clusters under a mixture of priors whose learned parameter is fixed."""
@@ -137,8 +137,8 @@ class Prior(Learnable):
             def log_v(n_clusters: IntArray, part: Self = part) -> FloatArray:
                 return part._checked_log_v(n, n_clusters)
 
-            law = weight * _counts.stirling_pmf(n, offset, log_v, part.max_clusters(n))
-            longer, shorter = (law, total) if law.size > total.size else (total, law)
+            pmf = weight * _counts.stirling_pmf(n, offset, log_v, part.max_clusters(n))
+            longer, shorter = (pmf, total) if pmf.size > total.size else (total, pmf)
             longer[: shorter.size] += shorter
             total = longer
         return total
