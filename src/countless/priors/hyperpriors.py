@@ -31,6 +31,12 @@ class Hyperprior(ABC):
     """Distribution of a learned parameter; subclasses are frozen dataclasses.
 
     The *line* of a hyperprior is an increasing function of the value that covers all real numbers.
+
+    Examples
+    --------
+    >>> from countless.priors import Beta, Gamma
+    >>> Gamma().to_line(1.0), Beta().to_line(0.5)
+    (0.0, 0.0)
     """
 
     # Supremum of the values, the form that error messages show, and the range searched by ``Prior.expecting``.
