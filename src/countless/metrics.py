@@ -1,7 +1,7 @@
 """Agreement between clusterings: pair counts, information, matching and purity, for one pair or for many.
 
-Two clusterings are two one-dimensional arrays of labels (integers, strings, anything hashable) of the same
-rows. A label is only a name: -1 is a cluster like any other, and renaming labels changes no index.
+A clustering is a one-dimensional array of labels (integers, strings, anything hashable), one for each row. A
+label is only a name: -1 is a cluster like any other, and renaming labels changes no index.
 Sources: Pletscher (2007), Model order selection and biclustering, 4.3; von Looz (2013), Latent features and
 clusters, 5.3.
 """
@@ -20,19 +20,21 @@ from .core.random import as_generator
 _Labels: TypeAlias = Iterable[Any]
 _Integers: TypeAlias = NDArray[np.int64]
 
-_DENSE_CELLS = 2**22  # the largest table that is ever held dense, 32 MB of counts
-_DRAWN_CELLS = 2**16  # above, to permute rows is cheaper than to draw a table
+_DENSE_CELLS = 2**22  # cells of the largest table that is stored dense, 32 MB of counts
+_DRAWN_CELLS = 2**16  # above this, permuting rows is cheaper than drawing a table
 
 
 def _encode(labels: _Labels, name: str) -> _Integers:
-    """Labels as 0..k-1, sorted; labels that cannot be sorted come in order of appearance."""
+    """Labels as 0..k-1 in sorted order, or in order of appearance if they cannot be sorted."""
     try:
-        # np.asarray would make columns out of a list of tuples, and equals out of 1 and "1".
+        # np.asarray would turn a list of tuples into columns, and make 1 and "1" equal.
         values = np.asarray(labels) if hasattr(labels, "__array__") else np.fromiter(labels, dtype=object)
         missing = np.ma.is_masked(labels) or bool((values != values).any())  # pandas.NA raises TypeError
         names: Iterable[Any] = dict.fromkeys(values if values.dtype == object else ())
     except (TypeError, ValueError):
-        raise ValueError(f"`{name}` must be one-dimensional with hashable labels, none missing.") from None
+        raise ValueError(
+            f"`{name}` must be one-dimensional, with hashable labels and none missing, got {type(labels).__name__}."
+        ) from None
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"`{name}` must be one-dimensional and not empty, got shape {values.shape}.")
     if missing:
@@ -48,12 +50,12 @@ def _encode(labels: _Labels, name: str) -> _Integers:
 def _encode_pair(a: _Labels, b: _Labels, names: tuple[str, str] = ("a", "b")) -> tuple[_Integers, _Integers]:
     x, y = _encode(a, names[0]), _encode(b, names[1])
     if x.size != y.size:
-        raise ValueError(f"`{names[0]}` and `{names[1]}` must have one length, got {x.size} and {y.size}.")
+        raise ValueError(f"`{names[0]}` and `{names[1]}` must have the same length, got {x.size} and {y.size}.")
     return x, y
 
 
 def _tabulate(a: _Labels, b: _Labels, names: tuple[str, str] = ("a", "b")) -> Any:
-    """Contingency table in sparse form: at most one entry per row of data, however many the clusters."""
+    """Sparse contingency table: at most one entry per row of data, whatever the number of clusters."""
     x, y = _encode_pair(a, b, names)
     return scipy.sparse.coo_array((np.ones_like(x), (x, y))).tocsr()
 
@@ -61,7 +63,7 @@ def _tabulate(a: _Labels, b: _Labels, names: tuple[str, str] = ("a", "b")) -> An
 def _pair_counts(a: _Labels, b: _Labels) -> tuple[int, int, int, int]:
     """Pairs of rows that are together in both clusterings, in `a`, in `b`, and all pairs."""
     table = _tabulate(a, b)
-    # Sums of n(n-1)/2 fit in int64 up to 3e9 rows; the products of such sums do not, hence Python integers.
+    # Sums of n(n-1)/2 fit into int64 up to 3e9 rows; products of such sums do not, so they are Python integers.
     sizes = table.data, table.sum(axis=1), table.sum(axis=0), table.data.sum(keepdims=True)
     both, in_a, in_b, n_pairs = (int((s * (s - 1) // 2).sum()) for s in sizes)
     return both, in_a, in_b, n_pairs
@@ -71,7 +73,7 @@ def contingency(a: _Labels, b: _Labels) -> _Integers:
     """Count the rows that each cluster of `a` shares with each cluster of `b`.
 
     The n_ij of Pletscher (2007), 4.3.2, with one row per cluster of `a` and one column per cluster of `b`, in
-    sorted order of the labels; labels that cannot be sorted come in order of appearance.
+    sorted order of the labels, or in order of appearance if they cannot be sorted.
 
     Examples
     --------
@@ -85,8 +87,8 @@ def contingency(a: _Labels, b: _Labels) -> _Integers:
 def rand_index(a: _Labels, b: _Labels) -> float:
     """Share of the pairs of rows on which two clusterings agree, in [0, 1].
 
-    R = (a + d) / M, where of M = n (n - 1) / 2 pairs a are together in both clusterings and d apart in both;
-    1 for a single row, which has no pair to disagree on. W. M. Rand (1971), JASA 66, 846-850.
+    R = (a + d) / M, where a of the M = n (n - 1) / 2 pairs are together in both clusterings and d are apart in
+    both; 1 for a single row, which has no pairs. W. M. Rand (1971), JASA 66, 846-850.
 
     Examples
     --------
@@ -98,10 +100,10 @@ def rand_index(a: _Labels, b: _Labels) -> float:
 
 
 def jaccard_index(a: _Labels, b: _Labels) -> float:
-    """Pairs together in both clusterings over the pairs together in either, in [0, 1].
+    """Share of pairs together in both clusterings among those together in either, in [0, 1].
 
-    J = a / (a + b + c), with a pairs together in both and b, c in one only; 1 where no pair is together in
-    either, as both are then the partition into single rows. Pletscher (2007), 4.3.2.
+    J = a / (a + b + c), with a pairs together in both and b, c in only one; 1 if no pair is together in
+    either, because both are then partitions into single rows. Pletscher (2007), 4.3.2.
 
     Examples
     --------
@@ -113,11 +115,11 @@ def jaccard_index(a: _Labels, b: _Labels) -> float:
 
 
 def hubert_gamma(a: _Labels, b: _Labels) -> float:
-    """Correlation over pairs of rows of being together in one clustering and in the other, in [-1, 1].
+    """Correlation, over pairs of rows, between being together in one clustering and in the other, in [-1, 1].
 
     Gamma = (M a - m1 m2) / sqrt(m1 m2 (M - m1) (M - m2)), where m1 and m2 of the M pairs are together in each
-    clustering and a in both. Undefined, hence ``nan``, if a clustering has nothing to correlate: all rows in
-    one cluster, or each row in its own. Pletscher (2007), 4.3.2.
+    clustering and a in both. It is undefined (``nan``) if a clustering has all rows in one cluster, or each row
+    in its own. Pletscher (2007), 4.3.2.
 
     Examples
     --------
@@ -130,7 +132,7 @@ def hubert_gamma(a: _Labels, b: _Labels) -> float:
 
 
 def adjusted_rand_index(a: _Labels, b: _Labels) -> float:
-    """Rand index corrected for chance, (R - E R) / (max R - E R): 1 if equal, 0 on average if unrelated.
+    """Rand index corrected for chance, (R - E R) / (max R - E R): 1 for equal clusterings, 0 on average by chance.
 
     L. Hubert, P. Arabie (1985), Journal of Classification 2, 193-218; computed by scikit-learn.
 
@@ -145,9 +147,10 @@ def adjusted_rand_index(a: _Labels, b: _Labels) -> float:
 
 
 def normalized_mutual_information(a: _Labels, b: _Labels) -> float:
-    """Mutual information over the mean of the two entropies, 2 I(a, b) / (H(a) + H(b)), in [0, 1].
+    """Mutual information divided by the mean of the two entropies, 2 I(a, b) / (H(a) + H(b)), in [0, 1].
 
-    Not corrected for chance: more clusters, higher values. Von Looz (2013), 5.10; computed by scikit-learn.
+    It is not corrected for chance and grows with the number of clusters. Von Looz (2013), 5.10; computed by
+    scikit-learn.
 
     Examples
     --------
@@ -162,8 +165,8 @@ def normalized_mutual_information(a: _Labels, b: _Labels) -> float:
 def variation_of_information(a: _Labels, b: _Labels, base: float = math.e, normalized: bool = False) -> float:
     """Information lost and gained between two clusterings, H(a | b) + H(b | a): a metric, in [0, log n].
 
-    Logarithms are natural, or to `base` (2 for bits); with `normalized` divided by the joint entropy
-    H(a, b), a metric in [0, 1]. M. Meila (2007), Journal of Multivariate Analysis 98, 873-895.
+    Logarithms are natural, or to `base` (2 for bits). With `normalized` the value is divided by the joint
+    entropy H(a, b), which gives a metric in [0, 1]. M. Meila (2007), Journal of Multivariate Analysis 98, 873-895.
 
     Examples
     --------
@@ -174,20 +177,20 @@ def variation_of_information(a: _Labels, b: _Labels, base: float = math.e, norma
         raise ValueError(f"`base` must be above 1, got {base!r}.")
     table = _tabulate(a, b).tocoo()
     counts, weights = table.data, table.data / table.data.sum()
-    # Ratios of counts, cell by cell: entropies that cancel do not give exactly 0 for equal partitions.
+    # Ratios of counts, cell by cell, because a difference of entropies is not exactly 0 for equal partitions.
     ratios = (table.sum(axis=1)[table.row] / counts) * (table.sum(axis=0)[table.col] / counts)
     value = float(weights @ np.log(ratios))
     return value / (float(-weights @ np.log(weights)) or 1.0) if normalized else value / math.log(base)
 
 
 def _matched_rows(table: Any) -> int:
-    """Most rows that a one-to-one matching of clusters can place in matched pairs."""
+    """Largest number of rows in matched clusters, over all one-to-one matchings."""
     n_rows: int = table.shape[0]
     if n_rows * table.shape[1] <= _DENSE_CELLS:
         dense = table.toarray()
         return int(dense[scipy.optimize.linear_sum_assignment(dense, maximize=True)].sum())
-    # The sparse solver wants each row matched and no weight of zero: so each row gets a private partner that
-    # is worth nothing, and all weights go up by one.
+    # The sparse solver needs a match for each row and no zero weights. So each row gets a partner of its own that
+    # is worth nothing, and one is added to all weights.
     own = scipy.sparse.coo_array((np.ones(n_rows, dtype=np.int64), (np.arange(n_rows),) * 2))
     graph = scipy.sparse.hstack([table + table.sign(), own], format="csr")
     pairs = scipy.sparse.csgraph.min_weight_full_bipartite_matching(graph, maximize=True)
@@ -197,8 +200,8 @@ def _matched_rows(table: Any) -> int:
 def assignment_error(a: _Labels, b: _Labels) -> float:
     """Share of rows misplaced under the best one-to-one matching of clusters, in [0, 1).
 
-    1 - max over matchings s of sum_i n_{i, s(i)} / n, found by the Hungarian method; the rows of a cluster
-    that has no partner are misplaced. Small clusters hardly count. Pletscher (2007), 4.3.
+    1 - max over matchings s of sum_i n_{i, s(i)} / n, found by the Hungarian method. The rows of a cluster
+    without a partner are misplaced; small clusters hardly matter. Pletscher (2007), 4.3.
 
     Examples
     --------
@@ -213,8 +216,8 @@ def assignment_error(a: _Labels, b: _Labels) -> float:
 def purity(labels: _Labels, truth: _Labels) -> float:
     """Share of rows that belong to the true class most frequent in their cluster, in (0, 1].
 
-    P = sum_k max_l n_kl / n, over clusters k of `labels` and classes l of `truth`: not symmetric. Splitting a
-    cluster never lowers it, and single rows reach 1. Von Looz (2013), 5.1.
+    P = sum_k max_l n_kl / n, over clusters k of `labels` and classes l of `truth`. It is not symmetric.
+    Splitting a cluster never lowers it, and clusters of single rows reach 1. Von Looz (2013), 5.1.
 
     Examples
     --------
@@ -226,10 +229,10 @@ def purity(labels: _Labels, truth: _Labels) -> float:
 
 
 def balanced_purity(labels: _Labels, truth: _Labels) -> float:
-    """Purity P of `labels` rescaled so that one large class of `truth` does not flatter it, in [1/K, 1].
+    """Purity P of `labels`, rescaled so that one large class of `truth` does not inflate it, in [1/K, 1].
 
     BP = (1 - 1/K) (P - r) / (1 - r) + 1/K, where the largest of the K classes of `truth` holds a share r of
-    the rows; for K = 1 the first term vanishes, which leaves 1. Not symmetric. Von Looz (2013), 5.2-5.6.
+    the rows; 1 for K = 1. It is not symmetric. Von Looz (2013), 5.2-5.6.
 
     Examples
     --------
@@ -245,7 +248,7 @@ def balanced_purity(labels: _Labels, truth: _Labels) -> float:
 
 _Metric: TypeAlias = tuple[Callable[[Any, Any], float], bool]
 
-#: Name -> (function, larger is better); `compare` and `comparison_matrix` serve whatever is added here.
+#: Name -> (function, larger is better); `compare` and `comparison_matrix` accept every name in here.
 METRICS: dict[str, _Metric] = {
     "rand": (rand_index, True),
     "jaccard": (jaccard_index, True),
@@ -268,7 +271,7 @@ def _lookup(name: str) -> _Metric:
 def compare(a: _Labels, b: _Labels, metrics: Iterable[str] | None = None) -> dict[str, float]:
     """Several indices of two clusterings, by name: those of `metrics`, or all of `METRICS`.
 
-    For the purities `b` is the truth. Pletscher (2007), 4.3, and von Looz (2013), 5.3, discuss the choice.
+    The purities take `b` as the truth. Pletscher (2007), 4.3, and von Looz (2013), 5.3, discuss the choice.
 
     Examples
     --------
@@ -282,9 +285,9 @@ def compare(a: _Labels, b: _Labels, metrics: Iterable[str] | None = None) -> dic
 
 
 def _closeness(name: str, tables: _Integers) -> NDArray[Any] | None:
-    """Sum over each table with which the index improves, for given margins; None if none is known.
+    """For each table, a sum that increases as the index improves, for fixed margins; None if none is known.
 
-    Permutations of rows keep the margins. To compare these sums is fast, and makes ties exact.
+    Permutations of rows keep the margins. Comparing these sums is fast and makes ties exact.
     """
     match name:
         case "rand" | "jaccard" | "hubert" | "ari":
@@ -302,26 +305,26 @@ def _closeness(name: str, tables: _Integers) -> NDArray[Any] | None:
 def _p_value(name: str, x: _Integers, y: _Integers, n_draws: int, rng: np.random.Generator) -> float:
     table = _tabulate(x, y)
     if min(table.shape) == 1:
-        return 1.0  # one table only; scipy's random_table would draw negative counts here
+        return 1.0  # there is only one table, and scipy's random_table would draw negative counts
     n_cells = table.shape[0] * table.shape[1]
     drawable = n_cells <= min(max(_DRAWN_CELLS, x.size), _DENSE_CELLS)
     target = _closeness(name, table.toarray()[None]) if drawable else None
     if target is not None:
         observed, step = target[0], _DENSE_CELLS // n_cells
-        law = scipy.stats.random_table(table.sum(axis=1), table.sum(axis=0), seed=rng)
+        tables = scipy.stats.random_table(table.sum(axis=1), table.sum(axis=0), seed=rng)
         sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
-        draws = np.concatenate([_closeness(name, law.rvs(size)) for size in sizes])
+        draws = np.concatenate([_closeness(name, tables.rvs(size)) for size in sizes])
     else:
         function, larger_is_better = _lookup(name)
         sign = 1 if larger_is_better else -1
         observed = sign * function(x, y)
         draws = np.array([sign * function(x, rng.permutation(y)) for _ in range(n_draws)])
-    tolerance = 1e-12 * max(1.0, abs(observed))  # equal sums of logarithms may differ by their rounding
+    tolerance = 1e-12 * max(1.0, abs(observed))  # equal sums of logarithms may differ by rounding error
     return (1 + np.count_nonzero(draws >= observed - tolerance)) / (1 + n_draws)
 
 
 class ComparisonMatrix(NamedTuple):
-    """What `comparison_matrix` returns: `values`, and `p_values` or None.
+    """Result of `comparison_matrix`: `values`, and `p_values` or None.
 
     Examples
     --------
@@ -342,17 +345,17 @@ def comparison_matrix(
 ) -> ComparisonMatrix:
     """Compare every clustering of one list with every clustering of another, or of the same list.
 
-    The p-value of a pair is (1 + g) / (1 + n_permutations), if in g random permutations of the rows it looks
+    The p-value of a pair is (1 + g) / (1 + n_permutations), where g random permutations of the rows give an index
     at least as good. With many pairs, divide the threshold by their number. Von Looz (2013), 5.3.5.
 
     Parameters
     ----------
     clusterings_a, clusterings_b : sequences of array-like of shape (n,)
-        One row and one column each of the result; for the purities `clusterings_b` are the truths.
+        Each gives one row or one column of the result. The purities take `clusterings_b` as the truths.
     metric : str
         A name from `METRICS`.
     n_permutations : int
-        How many permutations; with none, `p_values` is None.
+        Number of permutations; `p_values` is None for 0.
     random_state : None, int, Generator or RandomState
         Seed of the permutations.
 
@@ -368,7 +371,7 @@ def comparison_matrix(
     others = enumerate(left if clusterings_b is None else clusterings_b)
     right = [_encode(labels, f"clusterings_b[{j}]") for j, labels in others]
     if len(lengths := {labels.size for labels in left + right}) > 1:
-        raise ValueError(f"All clusterings must have one length, got lengths {sorted(lengths)}.")
+        raise ValueError(f"All clusterings must have the same length, got lengths {sorted(lengths)}.")
     shape, rng = (len(left), len(right)), as_generator(random_state)
     values = np.array([function(x, y) for x in left for y in right]).reshape(shape)
     if not n_permutations:
@@ -380,8 +383,8 @@ def comparison_matrix(
 def matched_mean(matrix: ArrayLike, larger_is_better: bool = True) -> float:
     """Mean of a matrix over the best one-to-one matching of rows and columns, e.g. the 'average NMI'.
 
-    The matching has the largest mean, or the smallest where that is better; if the matrix is not square, rows
-    or columns without a partner are left out. Von Looz (2013), 5.3.5.
+    The matching has the largest mean, or the smallest if `larger_is_better` is false. In a matrix that is not
+    square, rows or columns without a partner are left out. Von Looz (2013), 5.3.5.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The ten studies of Pletscher 2007: the printed settings, and the laws that the rows must follow."""
+"""The ten studies of Pletscher 2007: the printed settings, and the distributions of the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables that ship: sizes and facts that every reader of the literature knows."""
+"""The tables that come with the package: sizes and facts known from the literature."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_bad_matrix_arguments_are_one_clear_error():
         cm.comparison_matrix([0, 1, 1])
     with pytest.raises(ValueError, match=r"`clusterings_b\[1\]` must not contain missing"):
         cm.comparison_matrix([[0, 1]], [[0, 1], [0, float("nan")]])
-    with pytest.raises(ValueError, match=r"one length, got lengths \[2, 3\]"):
+    with pytest.raises(ValueError, match=r"the same length, got lengths \[2, 3\]"):
         cm.comparison_matrix([[0, 1]], [[0, 1, 1]])
     for bad in (-1, 2.5):
         with pytest.raises(ValueError, match="`n_permutations` must be a non-negative integer"):

@@ -219,12 +219,12 @@ def test_contingency_is_in_sorted_order_for_lists_and_arrays():
         ([], "`a` must be one-dimensional and not empty"),
         (np.zeros((3, 1), int), "`a` must be one-dimensional and not empty"),
         (np.array(3), "`a` must be one-dimensional"),
-        ([[0, 1], [1, 0], [1, 1]], "`a` must be one-dimensional with hashable labels"),
+        ([[0, 1], [1, 0], [1, 1]], "`a` must be one-dimensional, with hashable labels"),
         (5, "`a` must be one-dimensional"),
         ([0.0, math.nan, 1.0], "`a` must not contain missing labels"),
         (np.array([0.0, math.nan, 1.0]), "`a` must not contain missing labels"),
         (np.ma.masked_equal([0, 1, 2], 1), "`a` must not contain missing labels"),
-        ([0, 1], "`a` and `b` must have one length, got 2 and 3"),
+        ([0, 1], "`a` and `b` must have the same length, got 2 and 3"),
     ],
 )
 def test_bad_labels_are_one_clear_error(bad, message):

@@ -187,9 +187,9 @@ def test_labels_up_to_255_in_bytes(rng):
 def test_draws_are_thinned_to_what_fits(rng, monkeypatch):
     draws = noisy_draws(rng, n_draws=200)
     monkeypatch.setattr(search, "MOST_LOOKED_AT", 50 * draws.shape[1])
-    assert len(search._thinned(draws)) == 50
+    assert len(search._affordable(draws)) == 50
     monkeypatch.setattr(search, "MOST_COUNTS", 20 * 5 * 16)
-    assert len(search._thinned(draws)) < 50
+    assert len(search._affordable(draws)) < 50
     labels = consensus(draws)
     assert metrics.adjusted_rand_index(labels, consensus(draws[::4])) > 0.9
 

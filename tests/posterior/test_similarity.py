@@ -45,7 +45,7 @@ def test_the_sparse_form_has_all_pairs_above_the_threshold(rng, monkeypatch):
         assert found.nnz == np.count_nonzero(kept)
         np.testing.assert_allclose(found.toarray(), kept, rtol=0, atol=1e-7)
     monkeypatch.setattr(partitions, "MOST_ENTRIES", 60)
-    with pytest.raises(ValueError, match=r"^threshold: more than 60 pairs .* in 0.05 of the draws or more; raise it"):
+    with pytest.raises(ValueError, match=r"^threshold: more than 60 pairs have a similarity of 0.05 or more; raise it"):
         posterior(labels).similarity(sparse=True, threshold=0.05)
 
 

@@ -78,7 +78,7 @@ def test_merged_and_split_draws_widen_the_interval():
 
 def test_a_single_partition_has_no_interval():
     posterior = with_rows(np.arange(6.0)[:, None], [NUMBER], np.zeros((1, 1, 6), int))
-    first, second = summarise(posterior, [0, 0, 0, 1, 1, 1])
+    first, second = summarise(posterior.data, posterior.flat_labels(), [0, 0, 0, 1, 1, 1])
     assert (first.size, first.size_low, first.size_high) == (3, 3, 3)
     assert second.label == 1
 
@@ -329,7 +329,7 @@ def test_a_fit_is_summarised_by_its_consensus():
 def test_errors_are_one_sentence(rng):
     bare = posterior_of(independent_labels(rng, 1, 3, 6))
     with pytest.raises(
-        ValueError, match=r"^summaries: this posterior holds no rows; ask the posterior_ of a fitted model$"
+        ValueError, match=r"^summaries: this posterior has no table of rows; use the posterior_ of a fitted model$"
     ):
         bare.summaries(np.zeros(6, int))
     posterior = with_rows(np.arange(6.0)[:, None], [NUMBER], np.zeros((1, 3, 6), int))

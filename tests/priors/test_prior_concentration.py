@@ -78,7 +78,7 @@ def test_the_check_catches_a_missing_jacobian():
     # The same slice sampler on the density of the concentration itself: wrong by the factor c.
     prior, rng = CRP(Gamma(2.0, 1.5)), np.random.default_rng(6)
 
-    posterior = prior._log_posterior(SIZES)
+    posterior = prior._log_posterior(prior.concentration, lambda fixed: fixed.log_prob_sizes(SIZES))
 
     def broken(current: float) -> float:
         return math.exp(slice_step(lambda u: posterior(u) - u, math.log(current), rng))

@@ -1,4 +1,4 @@
-"""The law and the mean of the number of clusters: enumeration, closed forms, large n; and the samplers."""
+"""The distribution and the mean of the number of clusters: enumeration, closed forms, large n; and the samplers."""
 
 from __future__ import annotations
 

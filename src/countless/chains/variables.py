@@ -54,7 +54,9 @@ class VariableState(ABC):
 
     def status(self) -> str:
         """The variables that are one number."""
-        return ", ".join(f"{name} {getattr(self, name):.4g}" for name in self._names if np.ndim(getattr(self, name)) == 0)
+        return ", ".join(
+            f"{name} {getattr(self, name):.4g}" for name in self._names if np.ndim(getattr(self, name)) == 0
+        )
 
 
 class VariableProblem:

@@ -1,4 +1,4 @@
-"""Datasets: the small tables that ship, and generators with known truth."""
+"""Datasets: small tables that come with the package, and generators whose true clusters are known."""
 
 from __future__ import annotations
 

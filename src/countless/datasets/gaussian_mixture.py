@@ -1,4 +1,4 @@
-"""A finite Gaussian mixture whose parameters are known: the mixture of the benchmarks."""
+"""A finite Gaussian mixture with known parameters, used by the benchmarks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ WEIGHT_CONCENTRATION = 2.0
 
 
 class GaussianMixture(NamedTuple):
-    """Rows of a Gaussian mixture with the parameters that made them.
+    """Rows of a Gaussian mixture with its parameters.
 
     Attributes
     ----------
     X : array (n, D)
     labels : array of int
-        True cluster of each row, numbered by first appearance; a cluster without rows has a later number.
+        True cluster of each row, numbered by first appearance; clusters without rows come last.
     weights : array (K,)
     means : array (K, D)
     covariances : array (K, D, D)
@@ -42,7 +42,7 @@ class GaussianMixture(NamedTuple):
     covariances: FloatArray
 
     def log_weighted_densities(self, X: ArrayLike) -> FloatArray:
-        """Log of weight times density of each row, one column per component."""
+        """Log of weight times density of each row, with one column per component."""
         rows = as_rows(X)
         out = np.empty((len(rows), len(self.weights)))
         for k, (weight, mean, covariance) in enumerate(zip(self.weights, self.means, self.covariances, strict=True)):
@@ -53,7 +53,7 @@ class GaussianMixture(NamedTuple):
         return out
 
     def oracle_labels(self, X: ArrayLike) -> IntArray:
-        """Most probable component of each row under the true parameters: the best that any method can do."""
+        """Most probable component of each row under the true parameters: no method can do better on average."""
         return np.argmax(self.log_weighted_densities(X), axis=1)
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
@@ -64,14 +64,14 @@ class GaussianMixture(NamedTuple):
 def make_gaussian_mixture(
     n: int = 1000, n_columns: int = 10, n_clusters: int = 20, random_state: Any = None
 ) -> GaussianMixture:
-    r"""Draw rows from a Gaussian mixture of the kind that the benchmarks use.
+    r"""Draw rows from a random Gaussian mixture.
 
     .. math::
 
         \mu_k \sim N(0, 9 I), \qquad \Sigma_k = \tfrac{4}{D} A_k A_k^\top + \tfrac12 I, \quad
         A_k \text{ standard normal}, \qquad \text{weights} \sim \text{Dirichlet}(2, \ldots, 2)
 
-    In two columns twenty such clusters overlap; in ten they hardly do.
+    Twenty such clusters overlap in two columns and hardly in ten.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def make_gaussian_mixture(
     Returns
     -------
     GaussianMixture
-        ``X``, ``labels``, ``weights``, ``means``, ``covariances``; see there for its methods.
+        With fields ``X``, ``labels``, ``weights``, ``means`` and ``covariances``.
 
     References
     ----------

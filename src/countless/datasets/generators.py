@@ -1,4 +1,4 @@
-"""Rows with known truth from any family and any partition prior: the generative model itself."""
+"""Rows with known clusters, drawn from the generative model of any family and any partition prior."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IntArray = NDArray[np.int64]
 
 
 class Sample(NamedTuple):
-    """Rows with their true clusters, and the model they suit.
+    """Rows with their true clusters, and the model to fit them with.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Sample(NamedTuple):
     labels : array of int
         True cluster of each row, numbered by first appearance.
     family, prior : objects
-        What to fit with: the model that the rows came from, or the one that the study fits to them.
+        The model that generated the rows, or the one that the study fits to them.
     """
 
     X: FloatArray
@@ -42,9 +42,9 @@ def make_mixture(n: int, family: Family | str, prior: Prior | str = "crp", rando
     n : int
         Number of rows.
     family : family object
-        Every hyperparameter must be given, since there are no data to set them from.
+        Every hyperparameter must be given, because there are no data to set it from.
     prior : prior object or str
-        A learned concentration is drawn first.
+        A learned parameter is drawn from its hyperprior first.
     random_state : None, int, Generator or RandomState
 
     Returns
@@ -73,7 +73,7 @@ def make_mixture(n: int, family: Family | str, prior: Prior | str = "crp", rando
 
 
 def _fill(labels: IntArray, family: Family, rng: np.random.Generator) -> FloatArray:
-    """Rows of every cluster, in the order of the labels."""
+    """Rows of all clusters, at the places of their labels."""
     order = np.argsort(labels, kind="stable")
     parts = [family.sample(int(size), rng) for size in np.bincount(labels)]
     X = np.empty((len(labels), parts[0].shape[1]))
@@ -85,14 +85,14 @@ def _require_complete(family: Family) -> None:
     missing = [name for name, value in vars(family).items() if value is None]
     if missing:
         raise ValueError(
-            f"family: {type(family).__name__} leaves {', '.join(missing)} open, and there are no data to set "
+            f"family: {type(family).__name__} has no value for {', '.join(missing)}, and there are no data to set "
             f"{'it' if len(missing) == 1 else 'them'} from; pass a countless.families object with every "
             "hyperparameter given"
         )
 
 
 def numbered(labels: IntArray, *per_cluster: FloatArray) -> tuple[Any, ...]:
-    """Labels by first appearance, and per-cluster arrays in the same order; empty clusters come last."""
+    """Labels numbered by first appearance, and per-cluster arrays in that order; empty clusters come last."""
     present, first = np.unique(labels, return_index=True)
     seen = present[np.argsort(first)]
     absent = np.setdiff1d(np.arange(len(per_cluster[0])), seen)

@@ -1,4 +1,4 @@
-"""The ten synthetic studies of Pletscher 2007, section 4.4: one table of settings and one generator."""
+"""The ten synthetic studies of Pletscher 2007, section 4.4: a table of settings and a generator."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .generators import FloatArray, Sample, numbered
 MEAN_VARIANCE = 3.0
 TRIALS = 15
 
-# The thesis says only that beta is much larger than 1. Each weight of a balanced study is given
-# beta * alpha / N_C = 50, so that its relative spread is about one seventh.
+# The thesis says only that beta is much larger than 1. Here each weight of a balanced study has
+# beta * alpha / N_C = 50, so that its relative standard deviation is about one seventh.
 BALANCE = 50.0
 
-# A configuration is picked out of this many draws by how far its two closest clusters are apart.
+# A configuration is chosen from this many draws by the distance between its two closest clusters.
 CANDIDATES = 20
 
 
@@ -33,13 +33,13 @@ class Study(NamedTuple):
     kind : {"gaussian", "multinomial"}
     n_columns, n_clusters : int
     concentration : float
-        The alpha that the study fits with.
+        The alpha of the model that the study fits.
     sizes : tuple of int
         Numbers of rows that the study uses.
     sigma2 : tuple of float
         Variances within clusters that the study uses; empty for multinomial rows.
     weights : tuple of tuples
-        Weights of the two configurations of an unbalanced study as printed; empty for a balanced one.
+        Weights of the two configurations of an unbalanced study, as printed; empty for a balanced one.
     """
 
     kind: str
@@ -78,8 +78,8 @@ def make_pletscher(
     r"""Draw the rows of one of the ten studies of Pletscher 2007, section 4.4.
 
     Finite mixtures of spherical Gaussians, :math:`\theta_k \sim N(0, 3 I)` and
-    :math:`x \sim N(\theta_k, \sigma^2 I)`, or of histograms of 15 draws with uniform Dirichlet bins. They do
-    not come from a Dirichlet process: most are balanced.
+    :math:`x \sim N(\theta_k, \sigma^2 I)`, or of histograms of 15 draws whose bin probabilities are uniform on the
+    simplex. They are not draws from a Dirichlet process: in most studies the clusters have similar sizes.
 
     Parameters
     ----------
@@ -92,20 +92,20 @@ def make_pletscher(
     sigma2 : float, optional
         Variance within clusters, Gaussian studies only. Default 0.1, or the smallest that the study uses.
     configuration : {1, 2, None}
-        Which cluster parameters: 1, an easier set; 2, a harder one; None, a new draw. Rows differ with
-        ``random_state``, the parameters of a configuration never do.
+        Cluster parameters: 1, an easier set; 2, a harder one; None, a new draw. ``random_state`` changes the rows,
+        but never the parameters of a configuration.
     random_state : None, int, Generator or RandomState
 
     Returns
     -------
     Sample
-        ``X``, ``labels``, and the family and prior that the study fits with.
+        ``X``, ``labels``, and the family and prior that the study fits.
 
     Notes
     -----
     The thesis prints neither its configurations nor beta. Here a configuration is one of 20 draws of the
-    process with a fixed seed: the one whose closest clusters are farthest apart (1), or the fifth from the
-    other end (2). Weights of balanced studies are Dirichlet(50, ..., 50), that is beta = 50 N_C / alpha.
+    parameters with a fixed seed: the one whose closest clusters are farthest apart (1), or the one with the fifth
+    smallest distance (2). Weights of balanced studies are Dirichlet(50, ..., 50), that is beta = 50 N_C / alpha.
     Printed weights that do not sum to one are rescaled.
 
     References

@@ -1,4 +1,4 @@
-"""The synthetic study of Raykov, Boukouvalas and Little 2016, section 5.1, in both of its readings."""
+"""The synthetic study of Raykov, Boukouvalas and Little 2016, section 5.1, in its two interpretations."""
 
 from __future__ import annotations
 
@@ -31,23 +31,22 @@ def make_raykov(n: int = 600, separated: bool = True, random_state: Any = None) 
     n : int
         Number of rows; the study has 600.
     separated : bool
-        True: means drawn independently of the precisions, :math:`N([2, 3], I / c_0)` with :math:`c_0 = 0.5`.
-        False: the text taken literally, :math:`N([2, 3], (c_0 R)^{-1})`.
+        If true, means are independent of the precisions, :math:`N([2, 3], I / c_0)` with :math:`c_0 = 0.5`.
+        If false, they follow the text literally, :math:`N([2, 3], (c_0 R)^{-1})`.
     random_state : None, int, Generator or RandomState
 
     Returns
     -------
     Sample
-        ``X``, ``labels``, the family to fit and ``CRP(3)``.
+        ``X``, ``labels``, the family to fit, and ``CRP(3)``.
 
     Notes
     -----
-    Taken literally, cluster means spread only :math:`\sqrt 2` cluster widths, the clusters overlap almost
-    completely, and no method reaches the normalised mutual information of 0.8 in the table of the paper; with
-    means drawn independently of the precisions they do. Both are kept. The literal rows come exactly from the
-    family that is returned, ``Gaussian(mean=[2, 3], mean_strength=0.5, scale=inv(Lambda0), dof=30)``. The
-    separated ones come from no conjugate family; theirs has ``mean_strength=1/180``, with which cluster means
-    spread about as far.
+    In the literal version the standard deviation of cluster means is only :math:`\sqrt 2` cluster widths. The clusters
+    overlap almost completely, and no method reaches the normalised mutual information of 0.8 in the table of the
+    paper; with means independent of the precisions, methods do. Literal rows are draws from the family that is
+    returned, ``Gaussian(mean=[2, 3], mean_strength=0.5, scale=inv(Lambda0), dof=30)``. The separated version is not
+    conjugate; the family returned for it has ``mean_strength=1/180``, which gives cluster means about the same spread.
 
     References
     ----------

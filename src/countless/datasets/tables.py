@@ -1,4 +1,4 @@
-"""Tables that ship with the package: small, public, and known to everyone who has fitted a mixture."""
+"""Tables that come with the package: small, public, and well known in the literature on mixtures."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def load_galaxies() -> pd.DataFrame:
     """Velocities of 82 galaxies in the Corona Borealis region.
 
-    Clusters of velocities are clusters of galaxies in space, with voids between them. The table has been used
-    to compare methods that infer the number of clusters ever since Roeder (1990); answers run from 3 to 9.
+    Clusters of velocities are clusters of galaxies in space, with voids between them. Since Roeder (1990) the table
+    has been used to compare methods that infer the number of clusters; answers range from 3 to 9.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def load_galaxies() -> pd.DataFrame:
 
 
 def load_faithful() -> pd.DataFrame:
-    """Eruptions of the Old Faithful geyser: how long one lasts and how long the next is waited for.
+    """Eruptions of the Old Faithful geyser: their duration and the waiting time to the next.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Studies of the source papers, one file each: what they found, and what does not work."""
+"""Experiments of the source papers, one file each, including those that failed."""
 
 from __future__ import annotations
 

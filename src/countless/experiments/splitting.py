@@ -1,7 +1,7 @@
-"""A negative example: clusters opened row by row by an information criterion (Pletscher 2007, section 4.2, alg. 4.1).
+"""A negative example: an information criterion opens clusters row by row (Pletscher 2007, section 4.2, alg. 4.1).
 
-It borrows the sweep over rows from the Dirichlet process and the decision from AIC or BIC. It should not be used; see
-``split_by_criterion`` for why.
+It takes the sweep over rows from the Dirichlet process and the decision from AIC or BIC. Do not use it;
+``split_by_criterion`` says why.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.jit import kernel
 from ..core.validate import as_rows, by_first_appearance, choose, whole_number
-from ..families import Family, localise, resolve_family, verbs
+from ..families import Family, FloatArray, localise, resolve_family, verbs
 from ..models.finite.criteria import penalty
 
-PENALISED = {"aic": "aic", "bic": "bic"}
+CRITERIA = {"aic": "aic", "bic": "bic"}
 
 
 class Splitting(NamedTuple):
-    """What the procedure ends with: labels, number of clusters, sweeps made, and whether it stood still."""
+    """Result of the procedure: labels, number of clusters, number of sweeps, and whether the last one moved no row."""
 
     labels: NDArray[np.int64]
     n_clusters: int
@@ -32,16 +32,16 @@ class Splitting(NamedTuple):
 def split_by_criterion(
     X: ArrayLike, family: str | Family = "gaussian", criterion: str = "bic", max_sweeps: int = 50
 ) -> Splitting:
-    r"""Cluster rows by splitting off a row whenever that lowers an information criterion of this one row.
+    r"""Cluster rows by opening a cluster whenever that lowers an information criterion of a single row.
 
-    All rows begin in one cluster. Each row in turn is taken out and compared under the K clusters of the others,
-    :math:`M_K(x) = \sum_k \pi_k F(x | \theta_k)`, and under K + 1, the new one with the parameters most probable given
-    this row and the weight 1 / N. It opens a new cluster if the larger model has the smaller score,
+    All rows start in one cluster. Each row in turn is removed and scored under the K clusters of the others,
+    :math:`M_K(x) = \sum_k \pi_k F(x | \theta_k)`, and under K + 1 clusters, where the new one has weight 1 / N and the
+    most probable parameters given this row. The row opens a cluster if the larger model has the smaller score,
 
     .. math:: -2 \log M_{K+1}(x) + \text{penalty}(K + 1) < -2 \log M_K(x) + \text{penalty}(K),
 
-    (the thesis prints the inequality the other way round), and joins its most likely cluster otherwise. Parameters are
-    the posterior modes given the rows of the cluster, brought up to date with every move: the thesis leaves open when.
+    (the thesis prints the inequality the other way round); otherwise it joins its most likely cluster. Parameters are
+    the posterior modes given the rows of the cluster. They are updated after every move; the thesis does not say when.
 
     Parameters
     ----------
@@ -56,13 +56,12 @@ def split_by_criterion(
 
     Notes
     -----
-    Why it fails. The penalty for one more component is meant to be paid by all rows that it serves together; here
-    each single row is asked to pay it alone. So a cluster is opened only where one row gains more than the whole
-    penalty and the logarithm of N: clusters that overlap are not separated, however many rows ask for it, and with BIC,
-    whose penalty grows with N, *more data make it worse*. With AIC the outermost row of many does open clusters, also
-    ones that should not be: what a single row decided is hardly ever taken back. The Dirichlet process decides by a
-    single row too, but it draws: of many rows with a small probability one will open the cluster, and others close it
-    again. ``MixtureSearch`` compares whole models, and works.
+    Why it fails: all rows of a component together should pay the penalty for it, but here a single row must. So a
+    cluster opens only where one row gains more than the whole penalty plus log N. Overlapping clusters stay together,
+    however many rows would gain, and *more data make it worse* with BIC, whose penalty grows with N. With AIC the
+    outermost of many rows does open clusters, needless ones too, and they are hardly ever closed again. The Dirichlet
+    process also decides row by row, but at random: one of many rows with a small probability opens the cluster, and
+    others close it again. ``MixtureSearch`` compares whole models, and works.
 
     References
     ----------
@@ -80,24 +79,25 @@ def split_by_criterion(
     >>> cl.MixtureSearch(family, n_components=range(1, 4), random_state=0).fit(X).n_clusters_
     2
     """
-    choose("criterion", criterion, PENALISED)
+    choose("criterion", criterion, CRITERIA)
     whole_number("max_sweeps", max_sweeps, 1)
     rows, family = as_rows(X), resolve_family(family)
     family.check(rows)
     local, rows, _ = localise(family.resolve(rows), rows)
+    # Half the difference in penalty: the parameters of a component, and its weight.
+    price = 0.5 * penalty(criterion, local.n_parameters() + 1, len(rows))
+    return _sweep_until_still(local, rows, price, max_sweeps)
+
+
+def _sweep_until_still(family: Family, rows: FloatArray, price: float, max_sweeps: int) -> Splitting:
     n = len(rows)
-    layout: Any = local.layout()
-    # Half the difference in penalty: the component, and its weight.
-    price = 0.5 * penalty(criterion, local.n_parameters() + 1, n)
-    labels = np.zeros(n, dtype=np.int64)
-    clusters = local.allocate(n + 1)
-    parameters = np.zeros((n + 1, layout.parameters))
-    hyper = local.prepare()
-    moves, n_sweeps = 1, 0
-    sizes = np.zeros(n + 1, dtype=np.int64)
-    for i in range(n):
-        verbs.add(hyper, clusters.statistics, clusters.cache, 0, rows[i], clusters.work)
+    layout: Any = family.layout()
+    hyper, clusters, parameters = family.prepare(), family.allocate(n + 1), np.zeros((n + 1, layout.parameters))
+    labels, sizes = np.zeros(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    for row in rows:
+        verbs.add(hyper, clusters.statistics, clusters.cache, 0, row, clusters.work)
     sizes[0] = n
+    moves, n_sweeps = 1, 0
     while moves and n_sweeps < max_sweeps:
         moves = _sweep(hyper, rows, labels, sizes, *clusters, parameters, price)
         n_sweeps += 1
@@ -107,7 +107,7 @@ def split_by_criterion(
 
 @kernel
 def _sweep(family, rows, labels, sizes, statistics, cache, work, parameters, price):
-    """One sweep over the rows; returns how many changed their cluster."""
+    """Sweep over the rows once; return how many moved to another cluster."""
     n = labels.size
     moves = 0
     for k in range(sizes.size):
@@ -129,7 +129,7 @@ def _sweep(family, rows, labels, sizes, statistics, cache, work, parameters, pri
                 mixed = _log_add(mixed, value + math.log(sizes[k] / (n - 1.0)))
                 if value > best:
                     best, closest = value, k
-        # The row alone in a cluster.
+        # The row in a cluster of its own.
         statistics[empty, :] = 0.0
         verbs.refresh(family, statistics, cache, empty, work)
         verbs.add(family, statistics, cache, empty, rows[i], work)
@@ -145,7 +145,7 @@ def _sweep(family, rows, labels, sizes, statistics, cache, work, parameters, pri
             goal = closest
         sizes[goal] += 1
         labels[i] = goal
-        # A row that was alone and is again has not moved, whichever empty slot it is in.
+        # A row that was alone and still is has not moved, whichever empty slot holds it.
         if goal != own and not (goal == empty and sizes[own] == 0):
             moves += 1
     return moves

@@ -21,7 +21,7 @@ from scipy.special import betaln
 
 from ..core.jit import kernel
 from ..core.special import digamma, log_sum_exp
-from ..priors.concentration import Gamma
+from ..priors.hyperpriors import Hyperprior
 from ..priors.verbs import Prior
 from .seats import FloatArray
 
@@ -54,7 +54,7 @@ class StickLaw:
     def __init__(self, prior: Prior, n_rows: int) -> None:
         ready = prior.resolve(n_rows)
         law = ready.concentration
-        if isinstance(law, Gamma):
+        if isinstance(law, Hyperprior):
             self.nodes, weights = law.quadrature(n_rows)
         else:
             self.nodes, weights = np.array([float(law)]), np.ones(1)  # type: ignore[arg-type]

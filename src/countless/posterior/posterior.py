@@ -113,7 +113,7 @@ class Posterior:
         if axis not in self._partitions:
             for field in self.draws.fields:
                 if field.kind == "labels" and not field.once and field.axes == (axis,):
-                    self._partitions[axis] = PartitionDraws(self.draws[field.name])
+                    self._partitions[axis] = PartitionDraws(self.draws[field.name], axis)
                     break
             else:
                 known = ", ".join(map(repr, self.partition_axes)) or "none"

@@ -1,49 +1,49 @@
-"""Partition priors: how rows fall into clusters before any data are seen.
+"""Partition priors: how rows fall into clusters before any data are seen. One file each; the folder is the list.
 
-Every file of this folder is imported and what it lists in `__all__` becomes public, so that a new prior is
-one new file; `verbs.py` holds the contract.
+Every module here is imported once, and each prior it registers becomes a name of this package. The docstring of
+`Prior` says what a new one defines.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from typing import TYPE_CHECKING
 
-from .concentration import Gamma
-from .names import register, resolve_prior
+from ..core.register import import_folder
+from .checks import check_prior
+from .hyperpriors import Beta, Gamma, Hyperprior
+from .mixture_of_finite import GeometricCount, PoissonCount
+from .names import PRIORS, register, resolve_prior
+from .simulators import Sticks, polya_urn, restaurant, stick_breaking
 from .verbs import PartitionTable, Prior
 
-if TYPE_CHECKING:  # type checkers cannot follow the loop below
+if TYPE_CHECKING:  # type checkers cannot follow the register
     from .crp import CRP
     from .finite_dirichlet import FiniteDirichlet
-    from .mixture_of_finite import GeometricCount, MixtureOfFinite, PoissonCount
+    from .mixture_of_finite import MixtureOfFinite
     from .pitman_yor import PitmanYor
-    from .simulators import Sticks, polya_urn, restaurant, stick_breaking
+
+import_folder(__name__, __path__)
+globals().update({cls.__name__: cls for cls in PRIORS.values()})
 
 __all__ = [
     "CRP",
+    "PRIORS",
+    "Beta",
     "FiniteDirichlet",
     "Gamma",
     "GeometricCount",
+    "Hyperprior",
     "MixtureOfFinite",
     "PartitionTable",
     "PitmanYor",
     "PoissonCount",
     "Prior",
     "Sticks",
+    "check_prior",
     "polya_urn",
     "register",
     "resolve_prior",
     "restaurant",
     "stick_breaking",
 ]
-
-for _found in pkgutil.iter_modules(__path__):
-    if not _found.name.startswith("_"):
-        _module = importlib.import_module(f"{__name__}.{_found.name}")
-        for _name in _module.__all__:
-            globals()[_name] = getattr(_module, _name)
-            if _name not in __all__:
-                __all__.append(_name)
-del _found, _module, _name
+__all__ += [cls.__name__ for cls in PRIORS.values() if cls.__name__ not in __all__]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ._math import FloatArray, log_gamma_ratio
 
-# Terms whose total is below exp(-42) = 6e-19 of the sum are left out.
+# Terms that sum to less than exp(-42) = 6e-19 of the total are left out.
 _LOG_CUT = 42.0
 _MAX_ELEMENTS = 1 << 20
 
@@ -24,15 +24,15 @@ def log_component_sums(n_rows: int, counts: FloatArray, gamma: float, log_pmf: L
     r"""Return :math:`\log \sum_{k \ge t} k_{(t)} / (\gamma k)^{(n)} \, p(k)` for each t of `counts`.
 
     Write a term as g(k) p(k). k times the derivative of log g falls with k, so g rises to one peak and
-    then falls, and is log-concave while it rises; p is log-concave by assumption. Hence
+    then falls, and is log-concave while it rises; p is log-concave by assumption. Therefore
 
-    - beyond k the terms fall at least as fast as the ratio r = max(1, g(k)/g(k-1)) p(k+1)/p(k), and what
-      is left is at most term(k) r / (1 - r);
-    - before a k where both g and the terms still rise, what is left out is at most k - t times term(k).
+    - the terms after k fall at least as fast as the ratio r = max(1, g(k)/g(k-1)) p(k+1)/p(k), and their sum
+      is at most term(k) r / (1 - r);
+    - the terms before a k where both g and the terms still rise sum to at most k - t times term(k).
 
-    Where the terms form one smooth hump of deviation s far from its left end, every (s/2)-th of them is
-    enough: the sum then differs from the full one by exp(-8 pi^2) (the trapezoidal rule, by Poisson
-    summation). That is what makes long tables cheap.
+    Where the terms form one smooth hump of standard deviation s far from its left end, every (s/2)-th of them is
+    enough: the relative error is exp(-8 pi^2) (the trapezoidal rule, by Poisson summation). This makes long tables
+    cheap.
     """
 
     def log_g(k: FloatArray, t: FloatArray) -> FloatArray:
@@ -45,7 +45,7 @@ def log_component_sums(n_rows: int, counts: FloatArray, gamma: float, log_pmf: L
 
 
 def _sum_from_start(log_g: Terms, log_pmf: LogPmf, counts: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Add the first terms, up to a thousand: enough whenever t is far below the number of rows."""
+    """Add up to a thousand first terms, which is enough whenever t is far below the number of rows."""
     result, finished = np.full(counts.shape, -np.inf), np.zeros(counts.shape, dtype=bool)
     first = np.maximum(counts, 1.0)
     for begin, end in ((0, 32), (32, 256), (256, 1024)):
@@ -54,23 +54,23 @@ def _sum_from_start(log_g: Terms, log_pmf: LogPmf, counts: FloatArray) -> tuple[
             break
         k = first[rows, None] + np.arange(begin, end, dtype=np.float64)
         g = log_g(k, counts[rows, None])
-        law = log_pmf(np.append(k, k[:, -1:] + 1.0, axis=1))
-        result[rows] = np.logaddexp(result[rows], _log_sum(g + law[:, :-1]))
-        left = _log_left_over(g[:, -1], g[:, -1] - g[:, -2], law[:, -2], law[:, -1])
+        log_p = log_pmf(np.append(k, k[:, -1:] + 1.0, axis=1))
+        result[rows] = np.logaddexp(result[rows], _log_sum(g + log_p[:, :-1]))
+        left = _log_left_over(g[:, -1], g[:, -1] - g[:, -2], log_p[:, -2], log_p[:, -1])
         finished[rows] = left < result[rows] - _LOG_CUT
     return result, finished
 
 
-def _log_left_over(g: FloatArray, rise: FloatArray, law: FloatArray, next_law: FloatArray) -> FloatArray:
-    """Bound on the log of the sum of all later terms, or infinity where there is none yet."""
-    log_ratio = np.maximum(rise, 0.0) + next_law - law
+def _log_left_over(g: FloatArray, rise: FloatArray, log_p: FloatArray, log_p_next: FloatArray) -> FloatArray:
+    """Bound on the log of the sum of all later terms; infinity where no bound holds yet."""
+    log_ratio = np.maximum(rise, 0.0) + log_p_next - log_p
     with np.errstate(divide="ignore", invalid="ignore"):
-        bound = g + law + log_ratio - np.log(-np.expm1(np.minimum(log_ratio, 0.0)))
+        bound = g + log_p + log_ratio - np.log(-np.expm1(np.minimum(log_ratio, 0.0)))
     return np.where(log_ratio < 0.0, bound, np.inf)
 
 
 def _sum_humps(log_g: Terms, log_pmf: LogPmf, counts: FloatArray) -> FloatArray:
-    """The same sum where the terms reach far: find the window that matters, thin it where it is smooth."""
+    """The same sum where many terms matter: find the window that holds them, and thin it where it is smooth."""
 
     def log_term(k: FloatArray, t: FloatArray) -> FloatArray:
         return log_g(k, t) + log_pmf(k)
@@ -91,7 +91,7 @@ def _sum_humps(log_g: Terms, log_pmf: LogPmf, counts: FloatArray) -> FloatArray:
 
     last = _first_true(right_is_cut, peak)
     start = _last_true(left_is_cut, first, peak)
-    # One hump only if the law of the count falls from the start of the window on.
+    # There is only one hump if the probabilities of k components fall from the start of the window.
     falling = log_pmf(start + 1.0) <= log_pmf(start)
     deviation = np.minimum(peak - start, last - peak) / np.sqrt(2.0 * _LOG_CUT)
     smooth = falling & (start - first >= 0.25 * (peak - first)) & (start > first)
@@ -100,9 +100,9 @@ def _sum_humps(log_g: Terms, log_pmf: LogPmf, counts: FloatArray) -> FloatArray:
 
 
 def _find_peak(log_term: Terms, first: FloatArray, counts: FloatArray) -> FloatArray:
-    """A k near the largest term: the best of a geometric grid, then a search between its neighbours.
+    """A k near the largest term: the best of a geometric grid, then a ternary search between its neighbours.
 
-    The bounds hold for any k; a better one only makes the windows shorter.
+    The bounds hold for any k; a better one only shortens the windows.
     """
     grid = np.unique(np.round(1.5 ** np.arange(0, 60))) - 1.0
     best, best_height = first.copy(), np.full(first.shape, -np.inf)
@@ -125,7 +125,7 @@ def _find_peak(log_term: Terms, first: FloatArray, counts: FloatArray) -> FloatA
 
 
 def _first_true(predicate: Callable[[FloatArray], FloatArray], start: FloatArray) -> FloatArray:
-    """Smallest k >= start where a predicate that stays true once true holds."""
+    """Smallest k >= start where a predicate holds; once true, it stays true."""
     reach = np.ones(start.shape)
     while not np.all(done := predicate(start + reach)):
         reach = np.where(done, reach, 2.0 * reach)
@@ -138,7 +138,7 @@ def _first_true(predicate: Callable[[FloatArray], FloatArray], start: FloatArray
 
 
 def _last_true(predicate: Callable[[FloatArray], FloatArray], first: FloatArray, stop: FloatArray) -> FloatArray:
-    """Largest k in [first, stop) where a predicate that stays false once false holds, else `first`."""
+    """Largest k in [first, stop) where a predicate holds, else `first`; once false, it stays false."""
     low, high = first.copy(), stop.copy()
     while np.any(high - low > 1.0):
         middle = np.floor((low + high) / 2.0)
@@ -154,7 +154,7 @@ def _sum_windows(
     last: FloatArray,
     step: FloatArray,
 ) -> FloatArray:
-    """Log of the sum of the terms start, start + step, ..., last of each row, in blocks of bounded memory."""
+    """Log of the sum of the terms start, start + step, ..., last of each count, in blocks of bounded memory."""
     result = np.full(counts.shape, -np.inf)
     n_terms = np.floor((last - start) / step).astype(np.int64) + 1
     begin = 0

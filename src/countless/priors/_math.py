@@ -1,4 +1,4 @@
-"""Ratios of gamma functions that stay accurate where a difference of two log-gammas would cancel.
+"""Ratios of gamma functions, accurate also where two log-gammas would cancel.
 
 Reference: Abramowitz & Stegun 1964, 6.1.41 (Stirling's series) and 6.3.18 (the digamma series).
 """
@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Number = TypeVar("Number", float, FloatArray)
 
-# From here on four terms of Stirling's series are exact to double precision.
+# Above this, four terms of Stirling's series are exact to double precision.
 _ASYMPTOTIC = 20.0
 _LIFT = 20
 
@@ -24,7 +24,7 @@ _LIFT = 20
 def log_gamma_ratio(x: ArrayLike, shift: ArrayLike) -> FloatArray:
     """Return log Gamma(x + shift) - log Gamma(x) for x > 0 and shift >= 0, without cancellation.
 
-    With a whole number `shift` this is the log of the rising factorial x (x+1) ... (x+shift-1).
+    For an integer `shift` this is the log of the rising factorial x (x+1) ... (x+shift-1).
     """
     if isinstance(x, float) and isinstance(shift, int | float):
         return np.asarray(_scalar_ratio(x, float(shift)))
@@ -39,7 +39,7 @@ def log_gamma_ratio(x: ArrayLike, shift: ArrayLike) -> FloatArray:
 
 
 def _scalar_ratio(x: float, shift: float) -> float:
-    """The same for two numbers: a concentration step asks for thousands of these."""
+    """The same for two numbers; a slice-sampling step needs thousands of these."""
     if x < _ASYMPTOTIC and shift >= 1.0:
         return math.lgamma(x + shift) - math.lgamma(x)
     lift = 0.0
@@ -63,7 +63,7 @@ def _stirling_series(x: Number) -> Number:
 
 
 def log_gamma_ratio_short(x: FloatArray, shift: float) -> FloatArray:
-    """The same ratio for one short shift and a long array of x: a single logarithm for each.
+    """The same ratio for one small shift and a long array of x, with a single logarithm for each.
 
     Around w = x + (shift - 1)/2 the even terms of the expansion cancel (Tricomi & Erdelyi 1951), which leaves
     shift log w less the odd Bernoulli polynomials B_k((1 + shift)/2) 2 / (k (k-1) w^(k-1)).
@@ -86,7 +86,7 @@ def _small_ratio(x: FloatArray, shift: FloatArray) -> FloatArray:
     result = np.empty(x.shape)
     far = shift >= 1.0
     result[far] = gammaln(x[far] + shift[far]) - gammaln(x[far])
-    # A short shift would cancel, so the pair is lifted to where Stirling's series holds.
+    # A small shift would cancel, so x is raised to where Stirling's series is accurate.
     start, step = x[~far], shift[~far]
     lifted = _stirling_ratio(start + _LIFT, step)
     for i in range(_LIFT):
@@ -96,7 +96,7 @@ def _small_ratio(x: FloatArray, shift: FloatArray) -> FloatArray:
 
 
 def digamma_difference(x: float, n: float) -> float:
-    """Return digamma(x + n) - digamma(x) = sum of 1/(x+i) for i < n, also where x is far larger than n."""
+    """Return digamma(x + n) - digamma(x) = sum of 1/(x+i) for i < n, accurate also where x is far larger than n."""
     if x < _ASYMPTOTIC:
         return float(digamma(x + n) - digamma(x))
 

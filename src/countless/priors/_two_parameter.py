@@ -1,7 +1,7 @@
-"""Priors whose weight of a new cluster does not depend on the number of rows: the two-parameter family.
+"""The two-parameter family: priors under which the weight of a new cluster does not depend on the number of rows.
 
 They are the Gibbs-type priors with new weight = mass - offset * t (Pitman 2006, theorem 3.2): Pitman-Yor,
-the Chinese restaurant and the finite symmetric Dirichlet. What the three share is here.
+the Chinese restaurant and the finite symmetric Dirichlet. This file has what the three share.
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ from . import _counts
 from ._math import FloatArray, IntArray, log_gamma_ratio
 from .verbs import Prior
 
-__all__: list[str] = []
-
 
 class TwoParameterPrior(Prior):
-    """A prior that is known from its concentration and the weight of a new cluster given their number."""
+    """A prior defined by its concentration and by the weight of a new cluster given the number of clusters."""
 
     @abstractmethod
     def _new_weights(self, n_clusters: FloatArray) -> FloatArray:
-        """Weight of a new cluster when there are already so many."""
+        """Weight of a new cluster for each number of existing clusters."""
 
     def _log_v(self, n_rows: int, n_clusters: IntArray) -> FloatArray:
         mass = self._require_number()
@@ -33,10 +31,10 @@ class TwoParameterPrior(Prior):
         later = np.arange(1, max(int(counts.max(initial=1)), 1), dtype=np.float64)
         with np.errstate(divide="ignore"):
             log_weights = np.log(self._new_weights(later))
-        # Extended precision where there is one: a long table adds up a million logs.
+        # Extended precision where the machine has it: a long table adds up a million logs.
         log_products = np.cumsum(np.concatenate([[0.0, 0.0], log_weights]), dtype=np.longdouble)
-        # The first row opens a cluster for certain; a concentration that is not positive has no weight to
-        # say so (Pitman-Yor allows one), and then any number will do.
+        # V_n(0): the weight of a first cluster is the concentration. Pitman-Yor allows one that is not positive;
+        # any number serves then, because the first row has no alternative.
         if mass > 0.0:
             log_products[0] = -math.log(mass)
         log_total = log_gamma_ratio(mass + 1.0, n_rows - 1.0) if n_rows > 0 else -np.log(mass)
@@ -45,7 +43,7 @@ class TwoParameterPrior(Prior):
     def _n_clusters_pmf(self, n: int, parts: list[Self], weights: FloatArray) -> FloatArray:
         offsets = np.array([part.offset for part in parts])
         if len(parts) > 1 and np.ptp(offsets) == 0.0:
-            # One set of Stirling numbers serves every concentration.
+            # All concentrations share one set of Stirling numbers.
             return self._shared_offset_pmf(n, parts, weights)
         masses = np.array([part._require_number() for part in parts])
 

@@ -1,171 +1,25 @@
-"""The concentration of a partition prior: a number, or a gamma law from which it is learned.
+"""The learned parameter of a partition prior, which most priors call the concentration.
 
-Holds the gamma law, quadrature over it, and the two ways to update a concentration given a partition:
-slice sampling (Neal 2003) and the posterior mode in log space (Raykov, Boukouvalas & Little 2016, app. A).
+Its inference given a partition: slice sampling (Neal 2003) and the posterior mode in log space (Raykov, Boukouvalas &
+Little 2016, app. A). `hyperpriors.py` has its distributions.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammainc, gammainccinv, gammaincinv, gammaln, logsumexp
 
 from ..core.random import as_generator
-from ._math import FloatArray, IntArray
-
-__all__ = ["Gamma"]
-
-# Below this every prior has one cluster to double precision, so that the rest of the gamma law is one atom.
-_NEGLIGIBLE = 1e-14
-_TAIL = 1e-17
-_NODES_PER_PANEL = 16
-
-
-@dataclass(frozen=True)
-class Gamma:
-    r"""Gamma law of a concentration that is to be learned, with mean ``shape / rate``.
-
-    .. math:: p(c) = \frac{b^a}{\Gamma(a)} c^{a-1} e^{-b c}, \qquad a = \text{shape}, \; b = \text{rate}
-
-    Parameters
-    ----------
-    shape, rate : float
-        Positive numbers. `rate` is the inverse of the scale.
-
-    References
-    ----------
-    Escobar & West 1995, *Bayesian density estimation and inference using mixtures*, section 6.
-
-    Examples
-    --------
-    >>> from countless.priors import Gamma
-    >>> Gamma(shape=2.0, rate=4.0).mean
-    0.5
-    """
-
-    shape: float = 1.0
-    rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("shape", "rate"):
-            value = getattr(self, name)
-            if not _is_number(value) or not 0.0 < value < math.inf:
-                raise ValueError(f"{name}: a gamma law needs a positive finite number, got {value!r}")
-            object.__setattr__(self, name, float(value))
-
-    @property
-    def mean(self) -> float:
-        """Prior mean, shape / rate."""
-        return self.shape / self.rate
-
-    def log_density(self, value: ArrayLike) -> FloatArray:
-        """Log density with respect to the concentration itself (not its logarithm)."""
-        point = np.asarray(value, dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inside = (
-                self.shape * math.log(self.rate)
-                - gammaln(self.shape)
-                + (self.shape - 1.0) * np.log(point)
-                - self.rate * point
-            )
-        return np.where(point > 0.0, inside, -np.inf)
-
-    def log_density_of_log(self, value: float) -> float:
-        """Log density of the log concentration, at the concentration `value`: one factor `value` more."""
-        constant = self.shape * math.log(self.rate) - math.lgamma(self.shape)
-        return constant + self.shape * math.log(value) - self.rate * value
-
-    def sample(self, rng: Any = None) -> float:
-        """Draw one concentration."""
-        drawn = as_generator(rng).gamma(self.shape, 1.0 / self.rate)
-        # A very small shape can underflow to zero, which is no concentration.
-        return max(float(drawn), float(np.finfo(np.float64).tiny))
-
-    def quadrature(self, n_rows: int) -> tuple[FloatArray, FloatArray]:
-        """Nodes and weights for expectations of smooth functions of the concentration.
-
-        Gauss-Legendre panels in the log of the concentration; they are narrower where a partition of
-        `n_rows` rows tells concentrations apart better, which it does to about 1/sqrt(expected clusters).
-        """
-        low = max(float(gammaincinv(self.shape, _TAIL)) / self.rate, _NEGLIGIBLE)
-        high = float(gammainccinv(self.shape, _TAIL)) / self.rate
-        atom = float(gammainc(self.shape, self.rate * low))
-        if high <= low:
-            return np.array([low]), np.array([1.0])
-        grid = np.linspace(math.log(low), math.log(high), 2001)
-        resolution = 0.4 + 0.25 * np.sqrt(np.exp(grid) * np.log1p(n_rows * np.exp(-grid)))
-        progress = np.concatenate([[0.0], np.cumsum((resolution[1:] + resolution[:-1]) * np.diff(grid) / 2)])
-        n_panels = max(12, math.ceil(progress[-1]))
-        edges = np.interp(np.linspace(0.0, progress[-1], n_panels + 1), progress, grid)
-        logs, widths = _panel_nodes(edges)
-        nodes = np.exp(logs)
-        weights = widths * np.exp(self.log_density(nodes) + logs)
-        keep = weights > _TAIL
-        return np.append(nodes[keep], low), np.append(weights[keep], atom)
-
-
-def log_expectation(log_function: Callable[[float], float], gamma: Gamma) -> float:
-    """Log of the mean of exp(log_function(c)) over c ~ gamma, by quadrature around its own peak."""
-
-    def log_integrand(log_value: float) -> float:
-        value = math.exp(log_value)
-        return log_function(value) + gamma.log_density_of_log(value)
-
-    floor = math.log(_NEGLIGIBLE)
-    peak = max(mode_of_log(log_integrand, gamma), floor)
-    height = log_integrand(peak)
-    if height == -math.inf:
-        return -math.inf
-    ends = []
-    for direction in (-1.0, 1.0):
-        reach = 0.05
-        while log_integrand(peak + direction * reach) > height - 42.0 and (direction > 0 or peak - reach > floor):
-            reach *= 1.5
-        ends.append(max(peak + direction * reach, floor))
-    edges = np.concatenate([np.linspace(ends[0], peak, 9)[:-1], np.linspace(peak, ends[1], 9)])
-    logs, widths = _panel_nodes(edges)
-    with np.errstate(divide="ignore"):
-        terms = np.log(widths) + np.array([log_integrand(float(point)) for point in logs])
-        atom = float(np.log(gammainc(gamma.shape, gamma.rate * math.exp(ends[0]))))
-    return float(logsumexp(np.append(terms, atom + log_function(math.exp(ends[0])))))
-
-
-def _panel_nodes(edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
-    half = np.diff(edges)[:, None] / 2
-    centre = (edges[1:] + edges[:-1])[:, None] / 2
-    return (centre + half * nodes).ravel(), (half * weights).ravel()
-
-
-def mode_of_log(log_target: Callable[[float], float], gamma: Gamma) -> float:
-    """Where a log density of the *log* concentration is highest: a coarse scan, then Brent's method.
-
-    The scan makes the answer independent of where one starts. Its range: given any partition of n rows the
-    mode is at most (shape + n) / rate, and about shape / (rate + log n) at least; n up to 1e10 is allowed for.
-    """
-    from scipy.optimize import minimize_scalar
-
-    centre = math.log(gamma.mean)
-    low = min(centre, math.log(gamma.shape), 0.0) - 10.0
-    high = math.log(gamma.shape + 1e10) - math.log(gamma.rate) + 1.0
-    grid = np.arange(low, high)
-    heights = np.array([log_target(float(point)) for point in grid])
-    if heights.max() == -np.inf:  # impossible whatever the concentration: no point is better than the mean
-        return centre
-    best = float(grid[int(np.argmax(heights))])
-    found = minimize_scalar(
-        lambda point: -log_target(point),
-        bounds=(best - 1.0, best + 1.0),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    return float(found.x)
+from ._math import IntArray
+from .hyperpriors import Beta, Gamma, Hyperprior, is_number, mode_on_line
 
 
 def slice_step(
@@ -203,19 +57,32 @@ def slice_step(
             right = proposal
 
 
-def check_concentration(value: object, above: float = 0.0) -> float | Gamma | None:
-    """Return a valid concentration, or raise: a number greater than `above`, a `Gamma`, or None."""
-    if value is None or isinstance(value, Gamma):
+def check_learned(name: str, value: object, above: float = 0.0, below: float = math.inf) -> float | Hyperprior | None:
+    """Return a valid learned parameter, or raise.
+
+    Valid are a number between `above` and `below` (both excluded), a hyperprior whose values stay below `below`, and
+    None.
+    """
+    if value is None or (isinstance(value, Hyperprior) and value.below <= below):
         return value
-    if isinstance(value, Real) and _is_number(value) and above < float(value) < math.inf:
+    if isinstance(value, Real) and is_number(value) and above < float(value) < below:
         return float(value)
-    wanted = "a positive finite number" if above == 0.0 else f"a finite number above {above:g}"
-    raise ValueError(f"concentration must be {wanted}, a Gamma(shape, rate) or None, got {value!r}")
+    if below < math.inf:
+        wanted = f"a number above {above:g} and below {below:g}"
+    else:
+        wanted = "a positive finite number" if above == 0.0 else f"a finite number above {above:g}"
+    form = hyperprior_for(below).form
+    raise ValueError(f"{name} must be {wanted}, a {form} or None, got {value!r}")
+
+
+def hyperprior_for(below: float) -> type[Hyperprior]:
+    """The kind of hyperprior for parameters that stay below a bound."""
+    return Gamma if below == math.inf else Beta
 
 
 def check_count(name: str, value: object, at_least: int = 1) -> int:
     """Return a whole number of at least `at_least`, or raise."""
-    if isinstance(value, Real) and _is_number(value):
+    if isinstance(value, Real) and is_number(value):
         number = float(value)
         if number.is_integer() and number >= at_least:
             return int(number)
@@ -223,7 +90,7 @@ def check_count(name: str, value: object, at_least: int = 1) -> int:
 
 
 class SizeCounts(NamedTuple):
-    """Cluster sizes in the form that probabilities need: sizes repeat, so each is looked up once."""
+    """Cluster sizes in the form that probabilities need: each distinct size once, with how often it occurs."""
 
     n_rows: int
     n_clusters: IntArray
@@ -241,20 +108,216 @@ class SizeCounts(NamedTuple):
         return cls(int(present.sum()), np.array([present.size], dtype=np.int64), distinct, repeats)
 
 
-def solve_for_clusters(expected: Callable[[float], float], wanted: float, what: str) -> float:
-    """Find the positive number where an increasing expected count is `wanted`: Brent's method on its log."""
+def solve_for_clusters(
+    expected: Callable[[float], float], wanted: float, what: str, name: str, scale: type[Hyperprior]
+) -> float:
+    """Find where an increasing expected number of clusters equals `wanted`: Brent's method on the line of `scale`.
+
+    `name` and `what` are for the error: the parameter, and the rows and prior.
+    """
     from scipy.optimize import brentq
 
-    low, high = math.log(1e-10), math.log(1e15)
-    least, most = expected(math.exp(low)), expected(math.exp(high))
+    low, high = (scale.to_line(value) for value in scale.extremes)
+    least, most = expected(scale.from_line(low)), expected(scale.from_line(high))
     if not least < wanted < most:
         raise ValueError(
-            f"n_clusters: no concentration gives {wanted:g} expected clusters among {what}; "
+            f"n_clusters: no {name} gives {wanted:g} expected clusters among {what}; "
             f"choose a number above {least:.4g} and below {most:.4g}"
         )
-    root = brentq(lambda log_value: expected(math.exp(log_value)) - wanted, low, high, xtol=1e-13)
-    return math.exp(root)
+    root = brentq(lambda point: expected(scale.from_line(point)) - wanted, low, high, xtol=1e-13)
+    return scale.from_line(root)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and not math.isnan(value)
+class Learnable(ABC):
+    """A frozen dataclass one field of which, named by `learned`, is a number, a hyperprior or None.
+
+    `Prior` is the one subclass; its docstring says what a new prior defines. Here is all that concerns the learned
+    field: its default, its range, and its inference given a partition.
+    """
+
+    learned: ClassVar[str] = "concentration"
+    concentration: float | Hyperprior | None
+
+    # None: Gamma(1, 1) or Beta(1, 1). A gamma with mean 1 makes one decade either side of 1 likely, so that data of any
+    # size decide, and keeps the prior number of clusters near log(n). A fixed value would decide that number by itself.
+    _default: ClassVar[float | Hyperprior | None] = None
+
+    def __init_subclass__(cls, **others: Any) -> None:
+        super().__init_subclass__(**others)
+        if cls.learned != "concentration":
+            above = [base for base in cls.__mro__ if issubclass(base, Learnable) and base is not Learnable]
+            if any("concentration" in inspect.get_annotations(base) for base in above):
+                raise TypeError(
+                    f"{cls.__name__}: engines read the learned field, {cls.learned!r}, as `concentration`; "
+                    "give the field `concentration` another name"
+                )
+            # Read-only, so that it cannot differ from the field.
+            cls.concentration = property(lambda self: getattr(self, self.learned))  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        name = self.learned
+        if not hasattr(self, name):
+            raise TypeError(
+                f"{type(self).__name__} has no field {name!r} to learn; add it, or set `learned` to the name of a field"
+            )
+        object.__setattr__(self, name, check_learned(name, getattr(self, name), *self._bounds))
+
+    # -- what a prior defines -------------------------------------------------------------------------
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        """Open interval of valid numbers for the learned parameter."""
+        return 0.0, math.inf
+
+    @abstractmethod
+    def expected_clusters(self, n: int) -> float:
+        """Expected number of clusters among n rows."""
+
+    @abstractmethod
+    def log_prob_components(self, counts: ArrayLike) -> float:
+        """Log probability of labels whose components have these counts; the learned parameter is a number."""
+
+    @abstractmethod
+    def _log_prob(self, sizes: SizeCounts) -> float:
+        """Log probability of a partition with these cluster sizes; the learned parameter is a number."""
+
+    # -- the learned parameter ------------------------------------------------------------------------
+
+    def resolve(self, n_rows: int) -> Self:
+        """Return the prior with a learned parameter of None replaced by the default.
+
+        The default is learned, with the hyperprior Gamma(1, 1) for a concentration, unless the class says otherwise:
+        the number of clusters depends strongly on the concentration, so that it should not be guessed.
+        """
+        if self.concentration is not None:
+            return self
+        return self._replace(hyperprior_for(self._bounds[1])() if self._default is None else self._default)
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether the learned parameter has a hyperprior and is inferred with the partition."""
+        return self._hyperprior() is not None
+
+    def with_concentration(self, value: float) -> Self:
+        """Return the same prior with the learned parameter fixed at a number."""
+        return self._replace(float(value))
+
+    def initial(self) -> Self:
+        """Return the prior with the learned parameter fixed at its prior mean, where chains start."""
+        value = self.resolve(1).concentration
+        return self._replace(value.mean if isinstance(value, Hyperprior) else value)
+
+    def log_concentration_prior(self, value: float) -> float:
+        """Log density of the *log* of the learned parameter at `value` (of its logit, below 1); zero if it is fixed.
+
+        With respect to the log, so that log p(partition | c) + log_concentration_prior(c) is the
+        objective whose mode `mode_concentration` returns: the objective of a MAP engine that adds this term never
+        falls.
+        """
+        hyperprior = self._hyperprior()
+        return 0.0 if hyperprior is None else hyperprior.log_density_on_line(value)
+
+    def draw_concentration(self, rng: Any, current: float, sizes: ArrayLike) -> float:
+        """Draw the learned parameter from a transition that leaves its distribution given cluster sizes invariant.
+
+        A slice-sampling step on the log (the logit, for a parameter below 1) (Neal 2003). `sizes` are the cluster
+        sizes; zeros are ignored. A fixed parameter is returned unchanged.
+        """
+        counts = SizeCounts.of(sizes)
+        return self._slice_step(rng, current, lambda prior: prior._log_prob(counts))
+
+    def draw_concentration_of_components(self, rng: Any, current: float, counts: ArrayLike) -> float:
+        """Draw the learned parameter from a transition for the labels of truncated sticks.
+
+        `counts` are the numbers of rows of all components in the order of the sticks, zeros included. The sticks are
+        integrated out (`log_prob_components`). So the step is right for the truncated prior, under which cluster sizes
+        have another distribution than `draw_concentration` assumes, and for every prior with sticks.
+        """
+        rows = np.asarray(counts)
+        return self._slice_step(rng, current, lambda prior: prior.log_prob_components(rows))
+
+    def mode_concentration(self, sizes: ArrayLike) -> float:
+        """Mode of p(log of the learned parameter | cluster sizes), as in Raykov et al. 2016, app. A.
+
+        The mode of the *log* is also where a gradient step in log space stops; it exceeds the mode of
+        the parameter itself. A fixed parameter is returned unchanged.
+        """
+        hyperprior = self._hyperprior()
+        if hyperprior is None:
+            return self.resolve(1)._require_number()
+        counts = SizeCounts.of(sizes)
+        log_target = self._log_posterior(hyperprior, lambda prior: prior._log_prob(counts))
+        return hyperprior.from_line(mode_on_line(log_target, hyperprior))
+
+    @classmethod
+    def expecting(cls, n_clusters: float, n_rows: int, **others: Any) -> Self:
+        """Build the prior whose expected number of clusters among n_rows rows is n_clusters.
+
+        Parameters
+        ----------
+        n_clusters : float
+            Expected number of clusters; it need not be whole.
+        n_rows : int
+            Number of rows.
+        **others
+            The other fields of the class, e.g. ``discount=0.5``.
+
+        Examples
+        --------
+        >>> from countless.priors import CRP
+        >>> round(CRP.expecting(5, 100).expected_clusters(100), 6)
+        5.0
+        """
+        n = check_count("n_rows", n_rows)
+        build: Callable[..., Self] = cls
+        lowest, below = build(**others)._bounds
+        value = solve_for_clusters(
+            lambda distance: build(**{cls.learned: lowest + distance}, **others).expected_clusters(n),
+            float(n_clusters),
+            f"{n} rows under {cls.__name__}",
+            cls.learned,
+            hyperprior_for(below),
+        )
+        return build(**{cls.learned: lowest + value}, **others)
+
+    # -- shared steps ---------------------------------------------------------------------------------
+
+    def _hyperprior(self) -> Hyperprior | None:
+        """Distribution of the learned parameter; None where it is fixed."""
+        value = self.resolve(1).concentration
+        return value if isinstance(value, Hyperprior) else None
+
+    def _log_posterior(
+        self, hyperprior: Hyperprior, log_likelihood: Callable[[Self], float]
+    ) -> Callable[[float], float]:
+        """Log density, up to a constant, of the learned parameter on the line of its hyperprior.
+
+        `log_likelihood` takes the prior with a fixed parameter.
+        """
+
+        def log_target(point: float) -> float:
+            value = hyperprior.from_line(point)
+            log_density = hyperprior.log_density_on_line(value)
+            if log_density == -math.inf:  # the ends of the range, which are not valid numbers
+                return -math.inf
+            return log_likelihood(self.with_concentration(value)) + log_density
+
+        return log_target
+
+    def _slice_step(self, rng: Any, current: float, log_likelihood: Callable[[Self], float]) -> float:
+        hyperprior = self._hyperprior()
+        if hyperprior is None:
+            return float(current)
+        log_target = self._log_posterior(hyperprior, log_likelihood)
+        return hyperprior.from_line(slice_step(log_target, hyperprior.to_line(current), as_generator(rng)))
+
+    def _require_number(self) -> float:
+        if not isinstance(self.concentration, float):
+            raise ValueError(
+                f"{self.learned}: a table needs a number, got {self.concentration!r}; "
+                "use initial() or with_concentration(value)"
+            )
+        return self.concentration
+
+    def _replace(self, value: float | Hyperprior | None) -> Self:
+        return dataclasses.replace(self, **{self.learned: value})  # type: ignore[type-var]

@@ -14,23 +14,22 @@ from numpy.typing import ArrayLike
 from ..core.random import as_generator
 from ._math import FloatArray, digamma_difference
 from ._two_parameter import TwoParameterPrior
-from .concentration import Gamma, SizeCounts, check_concentration
+from .concentration import SizeCounts
+from .hyperpriors import Gamma, Hyperprior
 from .names import register
-
-__all__ = ["CRP"]
 
 
 @register("crp")
 @dataclass(frozen=True)
 class CRP(TwoParameterPrior):
-    r"""Chinese restaurant process: an old cluster weighs its size, a new one the concentration.
+    r"""Chinese restaurant process: an existing cluster weighs its size, a new one the concentration.
 
     .. math:: p(\text{partition}) = \frac{\alpha^t \Gamma(\alpha)}{\Gamma(\alpha + n)} \prod_c \Gamma(n_c)
 
     Parameters
     ----------
     concentration : float, Gamma or None
-        Positive number; a `Gamma` law makes it learned; None means Gamma(1, 1), learned.
+        A positive number; or a `Gamma`, from which it is learned; None stands for ``Gamma(1, 1)``.
 
     References
     ----------
@@ -43,10 +42,7 @@ class CRP(TwoParameterPrior):
     7.485
     """
 
-    concentration: float | Gamma | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "concentration", check_concentration(self.concentration))
+    concentration: float | Hyperprior | None = None
 
     @property
     def offset(self) -> float:
@@ -57,7 +53,7 @@ class CRP(TwoParameterPrior):
         return np.full(n_clusters.shape, self._require_number())
 
     def _expected_clusters(self, n: int) -> float:
-        # The i-th row opens a cluster with probability a / (a + i), whatever came before.
+        # Row i opens a cluster with probability a / (a + i), whatever the earlier rows did.
         concentration = self._require_number()
         return concentration * digamma_difference(concentration, n)
 
@@ -69,7 +65,7 @@ class CRP(TwoParameterPrior):
         """4 n exp(-(T - 1) / concentration) (Ishwaran & James 2001, section 3.2).
 
         An approximation of `truncation_bound` = 4 n (c / (1 + c))^(T - 1) for large concentrations c. It is always
-        the smaller of the two: for c = 1 and T = 20 by a factor of 300.
+        smaller: by a factor of 300 for c = 1 and T = 20.
         """
         return float(4.0 * n_rows * np.exp(-(n_sticks - 1.0) / self._require_number()))
 
@@ -88,9 +84,9 @@ class CRP(TwoParameterPrior):
         Escobar & West 1995, equations 13 and 14.
         """
         counts = SizeCounts.of(sizes)
-        gamma = self.resolve(1).concentration
-        if not isinstance(gamma, Gamma):
-            return float(current)
+        gamma = self._hyperprior()
+        if not isinstance(gamma, Gamma):  # fixed, or with a hyperprior that is not conjugate
+            return super().draw_concentration(rng, current, sizes)
         generator = as_generator(rng)
         n = counts.n_rows
         if n == 0:

@@ -1,4 +1,4 @@
-"""The finite symmetric Dirichlet prior: a mixture with a given number of components, some perhaps empty.
+"""The finite symmetric Dirichlet prior: a given number of components, some of which may be empty.
 
 References: Pletscher 2007, section 2.6.4; Green & Richardson 2001; Ishwaran & Zarepour 2002 for the limit.
 """
@@ -11,10 +11,9 @@ import numpy as np
 
 from ._math import FloatArray, log_gamma_ratio
 from ._two_parameter import TwoParameterPrior
-from .concentration import Gamma, check_concentration, check_count
+from .concentration import check_count
+from .hyperpriors import Hyperprior
 from .names import register
-
-__all__ = ["FiniteDirichlet"]
 
 
 @register("finite-dirichlet")
@@ -27,16 +26,16 @@ class FiniteDirichlet(TwoParameterPrior):
         p(\text{partition}) = \frac{K!}{(K - t)!} \frac{\Gamma(\alpha)}{\Gamma(\alpha + n)}
         \prod_c \frac{\Gamma(n_c + \alpha / K)}{\Gamma(\alpha / K)}
 
-    The concentration is the total over the components, so that K to infinity gives ``CRP(concentration)``.
-    Clusters are the components that have rows: there may be fewer than K.
+    The concentration is the total over the components, so that the limit of large K is ``CRP(concentration)``.
+    Clusters are the components that have rows; there may be fewer than K.
 
     Parameters
     ----------
     n_components : int
-        Number of components, at least 1. The default, 10, is an upper limit for a first look at data, not
-        a guess of the number of clusters.
+        Number of components, at least 1. The default, 10, is an upper limit for a first look at the data, not
+        a guess at the number of clusters.
     concentration : float, Gamma or None
-        Positive total; a `Gamma` law makes it learned; None means Gamma(1, 1), learned.
+        The total, a positive number; or a `Gamma`, from which it is learned; None stands for ``Gamma(1, 1)``.
 
     References
     ----------
@@ -50,19 +49,19 @@ class FiniteDirichlet(TwoParameterPrior):
     """
 
     n_components: int = 10
-    concentration: float | Gamma | None = None
+    concentration: float | Hyperprior | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_components", check_count("n_components", self.n_components))
-        object.__setattr__(self, "concentration", check_concentration(self.concentration))
+        super().__post_init__()
 
     @property
     def offset(self) -> float:
-        """The share of one component, concentration / n_components."""
+        """The part of the concentration that belongs to one component, concentration / n_components."""
         return self._require_number() / self.n_components
 
     def max_clusters(self, n_rows: int) -> int:
-        """No more clusters than components, nor than rows."""
+        """The number of components, or of rows if there are fewer."""
         return min(self.n_components, n_rows)
 
     def _new_weights(self, n_clusters: FloatArray) -> FloatArray:
@@ -78,7 +77,7 @@ class FiniteDirichlet(TwoParameterPrior):
     def stick_shapes(self, n_sticks: int) -> tuple[FloatArray, FloatArray]:
         """Stick k = 1, 2, ... is Beta(a, a (K - k)), a = concentration / K; at most K sticks are returned.
 
-        These sticks are in no special order: together they are exactly the symmetric Dirichlet.
+        The components have no special order: these sticks are exactly the symmetric Dirichlet distribution.
         """
         k = np.arange(1.0, min(n_sticks, self.n_components) + 1.0)
         return np.full(k.size, self.offset), self.offset * (self.n_components - k)

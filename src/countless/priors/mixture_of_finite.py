@@ -15,16 +15,14 @@ from scipy.special import gammaln
 
 from ._component_sums import log_component_sums
 from ._math import FloatArray, IntArray, log_gamma_ratio
-from .concentration import Gamma, _is_number, check_concentration
 from .finite_dirichlet import FiniteDirichlet
+from .hyperpriors import Hyperprior, is_number
 from .names import register
 from .verbs import Prior
 
-__all__ = ["GeometricCount", "MixtureOfFinite", "PoissonCount"]
-
 
 class ComponentCount(Protocol):
-    """A law of the number of components, on 1, 2, ...; its probabilities must be log-concave."""
+    """A distribution of the number of components, on 1, 2, ...; its probabilities must be log-concave."""
 
     def log_pmf(self, k: ArrayLike) -> FloatArray:
         """Log probability of k components."""
@@ -35,7 +33,7 @@ class ComponentCount(Protocol):
 
 @dataclass(frozen=True)
 class GeometricCount:
-    r"""Geometric law of the number of components, :math:`p(k) = s (1 - s)^{k-1}`, k = 1, 2, ...
+    r"""Geometric distribution of the number of components, :math:`p(k) = s (1 - s)^{k-1}`, k = 1, 2, ...
 
     Parameters
     ----------
@@ -52,7 +50,7 @@ class GeometricCount:
     success: float = 0.1
 
     def __post_init__(self) -> None:
-        if not _is_number(self.success) or not 0.0 < self.success < 1.0:
+        if not is_number(self.success) or not 0.0 < self.success < 1.0:
             raise ValueError(f"success must be a number between 0 and 1, got {self.success!r}")
 
     def log_pmf(self, k: ArrayLike) -> FloatArray:
@@ -68,7 +66,7 @@ class GeometricCount:
 
 @dataclass(frozen=True)
 class PoissonCount:
-    r"""Shifted Poisson law of the number of components, :math:`k - 1 \sim \text{Poisson}(\text{rate})`.
+    r"""Shifted Poisson distribution of the number of components, :math:`k - 1 \sim \text{Poisson}(\text{rate})`.
 
     Parameters
     ----------
@@ -85,7 +83,7 @@ class PoissonCount:
     rate: float = 9.0
 
     def __post_init__(self) -> None:
-        if not _is_number(self.rate) or not 0.0 < self.rate < math.inf:
+        if not is_number(self.rate) or not 0.0 < self.rate < math.inf:
             raise ValueError(f"rate must be a positive finite number, got {self.rate!r}")
 
     def log_pmf(self, k: ArrayLike) -> FloatArray:
@@ -112,17 +110,18 @@ class MixtureOfFinite(Prior):
 
     with :math:`x_{(m)} = x (x-1) \cdots (x-m+1)` and :math:`x^{(m)} = x (x+1) \cdots (x+m-1)`.
 
-    Unlike the Chinese restaurant process it recovers a finite number of clusters as rows are added.
+    Unlike under the Chinese restaurant process, the posterior number of clusters converges to the true number of
+    components as rows are added, if there are finitely many and the family is right.
 
     Parameters
     ----------
     concentration : float, Gamma or None
-        The Dirichlet parameter gamma *of each component* (not the total). 1, fixed, is the default, as in
-        the paper, and what None means; a `Gamma` law makes it learned. `n_clusters_pmf` of a learned one
-        repeats its work for a few hundred values and takes minutes beyond some 10,000 rows.
+        The Dirichlet parameter gamma *of each component* (not the total). The default, also for None, is 1, fixed,
+        as in the paper; with a `Gamma` it is learned. Then `n_clusters_pmf` computes a few hundred distributions and
+        takes minutes beyond some 10,000 rows.
     components : GeometricCount or PoissonCount
-        Law of the number of components; any object with `log_pmf` and `sample` whose probabilities are
-        log-concave will do.
+        Distribution of the number of components: any object with `log_pmf` and `sample` whose probabilities are
+        log-concave.
 
     References
     ----------
@@ -136,13 +135,13 @@ class MixtureOfFinite(Prior):
     2.0
     """
 
-    concentration: float | Gamma | None = 1.0
+    concentration: float | Hyperprior | None = 1.0
     components: ComponentCount = GeometricCount(0.1)
 
-    _default_concentration: ClassVar[float | Gamma] = 1.0
+    _default: ClassVar[float | Hyperprior | None] = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "concentration", check_concentration(self.concentration))
+        super().__post_init__()
         if not (hasattr(self.components, "log_pmf") and hasattr(self.components, "sample")):
             raise ValueError(
                 f"components must be GeometricCount(success), PoissonCount(rate) or an object with log_pmf "
@@ -158,11 +157,11 @@ class MixtureOfFinite(Prior):
         gamma = self._require_number()
         counts, where = np.unique(n_clusters, return_inverse=True)
         sums = log_component_sums(n_rows, counts.astype(np.float64), gamma, self.components.log_pmf)
-        # Gamma(n_c + gamma) / Gamma(gamma) carries one gamma more than the common form of the table.
+        # Gamma(n_c + gamma) / Gamma(gamma) has one more factor gamma than the form of the table.
         return np.asarray((sums + counts * math.log(gamma))[where.ravel()])
 
     def _expected_clusters(self, n: int) -> float:
-        # Given k components each is empty with probability Gamma ratio; then the mean over k.
+        # Given k components, each is empty with a probability that is a ratio of gamma functions; then the mean over k.
         gamma = self._require_number()
         expected, start, size = 0.0, 1, 1024
         while True:
@@ -172,7 +171,7 @@ class MixtureOfFinite(Prior):
             log_empty = log_gamma_ratio(others, gamma) - log_gamma_ratio(others + n, gamma)
             occupied = np.where(k == 1.0, 1.0, -k * np.expm1(log_empty))
             expected += float(share @ occupied)
-            # Log-concave: past here the probabilities fall at least as fast as their last two do.
+            # Log-concave: from here the probabilities fall at least as fast as the last two.
             ratio = share[-1] / share[-2] if share[-2] > 0.0 else 0.0
             if ratio < 1.0 and min(n, k[-1]) * share[-1] / (1.0 - ratio) ** 2 < 1e-16 and share.sum() < 0.5:
                 return expected

@@ -1,20 +1,19 @@
-"""The Pitman-Yor process: a Chinese restaurant whose number of clusters grows as a power of the rows.
+"""The Pitman-Yor process: the number of clusters grows as a power of the number of rows.
 
 References: Pitman & Yor 1997; Pitman 2006, sections 3.2 and 3.3.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ._math import FloatArray, digamma_difference, log_gamma_ratio
 from ._two_parameter import TwoParameterPrior
-from .concentration import Gamma, _is_number, check_concentration
+from .hyperpriors import Hyperprior, is_number
 from .names import register
-
-__all__ = ["PitmanYor"]
 
 
 @register("pitman-yor")
@@ -32,8 +31,8 @@ class PitmanYor(TwoParameterPrior):
     Parameters
     ----------
     concentration : float, Gamma or None
-        A number greater than -discount; a `Gamma` law makes it learned (then it is positive); None means
-        Gamma(1, 1), learned.
+        A number greater than -discount; or a `Gamma`, from which it is learned and then positive; None stands for
+        ``Gamma(1, 1)``.
     discount : float
         At least 0 and less than 1; larger values give more small clusters.
 
@@ -48,22 +47,23 @@ class PitmanYor(TwoParameterPrior):
     69.39
     """
 
-    concentration: float | Gamma | None = None
+    concentration: float | Hyperprior | None = None
     discount: float = 0.25
 
     def __post_init__(self) -> None:
-        if not _is_number(self.discount) or not 0.0 <= self.discount < 1.0:
+        if not is_number(self.discount) or not 0.0 <= self.discount < 1.0:
             raise ValueError(f"discount must be a number of at least 0 and below 1, got {self.discount!r}")
         object.__setattr__(self, "discount", float(self.discount))
-        object.__setattr__(self, "concentration", check_concentration(self.concentration, above=-self.discount or 0.0))
+        super().__post_init__()
 
     @property
     def offset(self) -> float:
         """Minus the discount."""
         return -self.discount
 
-    def _lowest_concentration(self) -> float:
-        return -self.discount
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        return -self.discount or 0.0, math.inf
 
     def _new_weights(self, n_clusters: FloatArray) -> FloatArray:
         return np.asarray(self._require_number() + self.discount * n_clusters)
@@ -72,7 +72,7 @@ class PitmanYor(TwoParameterPrior):
         concentration, discount = self._require_number(), self.discount
         if discount == 0.0:
             return concentration * digamma_difference(concentration, n)
-        # Pitman 2006, exercise 3.2.2, written with expm1 so that a small discount does not cancel.
+        # Pitman 2006, exercise 3.2.2, written with expm1 to avoid cancellation for a small discount.
         log_growth = log_gamma_ratio(concentration + n, discount) - log_gamma_ratio(concentration + 1.0, discount)
         return float(np.exp(log_growth) + concentration * np.expm1(log_growth) / discount)
 

@@ -18,29 +18,27 @@ from .names import resolve_prior
 from .pitman_yor import PitmanYor
 from .verbs import Prior
 
-__all__ = ["Sticks", "polya_urn", "restaurant", "stick_breaking"]
-
 Value = TypeVar("Value")
 
 
 def polya_urn(
     n: int, concentration: float, base: Callable[[np.random.Generator], Value], rng: Any = None
 ) -> list[Value]:
-    r"""Draw n values from a Dirichlet process whose random measure is integrated out.
+    r"""Draw n values from a Dirichlet process with its random measure integrated out.
 
     .. math::
 
         \theta_{m+1} \mid \theta_{1:m} \sim
         \frac{\alpha G_0 + \sum_{i \le m} \delta_{\theta_i}}{\alpha + m}
 
-    Each earlier value weighs 1 / (concentration + m); a fresh value from `base` weighs the concentration.
+    Each of the m earlier values has weight 1, a new value from `base` the concentration.
 
     Parameters
     ----------
     n : int
         Number of values.
     concentration : float
-        Positive.
+        A positive number.
     base : callable
         Takes a Generator and returns one value of the base measure.
     rng : None, int, Generator or RandomState
@@ -48,7 +46,8 @@ def polya_urn(
 
     Returns
     -------
-    list of n values; equal ones are the same object, so that ties are exact.
+    list of n values
+        Equal values are the same object, so that ties are exact.
 
     References
     ----------
@@ -75,7 +74,7 @@ def restaurant(n: int, prior: str | Prior = "crp", rng: Any = None) -> IntArray:
     n : int
         Number of rows.
     prior : str or Prior
-        Any partition prior, by name or as an object; a learned concentration is drawn first.
+        Any partition prior, by name or as an object; a learned parameter is drawn from its hyperprior first.
     rng : None, int, Generator or RandomState
         Source of randomness.
 
@@ -108,7 +107,7 @@ def stick_breaking(concentration: float, rng: Any = None, n_sticks: int = 100, d
     Parameters
     ----------
     concentration : float
-        Greater than -discount.
+        A number greater than -discount.
     rng : None, int, Generator or RandomState
         Source of randomness.
     n_sticks : int
@@ -135,7 +134,7 @@ def stick_breaking(concentration: float, rng: Any = None, n_sticks: int = 100, d
     n_sticks = check_count("n_sticks", n_sticks)
     first, second = PitmanYor(concentration, discount).stick_shapes(n_sticks)
     generator = as_generator(rng)
-    # A beta as two gammas: 1 - v keeps its digits when v is close to one.
+    # A beta variable from two gamma variables, so that 1 - v keeps its digits where v is close to one.
     taken, left = generator.gamma(first), generator.gamma(second)
     whole = taken + left
     log_left = np.concatenate([[0.0], np.cumsum(np.log(left / whole))])

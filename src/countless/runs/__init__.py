@@ -12,4 +12,14 @@ from .folder import RunFolder
 from .model_file import SavedModel, read_model, write_model
 from .register import ESTIMATORS, register
 
-__all__ = ["ESTIMATORS", "ArrayData", "Data", "Description", "RunFolder", "SavedModel", "read_model", "register", "write_model"]
+__all__ = [
+    "ESTIMATORS",
+    "ArrayData",
+    "Data",
+    "Description",
+    "RunFolder",
+    "SavedModel",
+    "read_model",
+    "register",
+    "write_model",
+]

@@ -20,9 +20,6 @@ from .records import Components, Truncation, truncation_of
 if TYPE_CHECKING:
     import pandas as pd
 
-# Labels that the sizes of clusters are counted from: at most so many, spread over the draws.
-BUDGET = 50_000_000
-
 
 def _of_rows(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method of the partition of the rows as a method of the posterior, with its signature and docstring."""
@@ -255,12 +252,9 @@ class MixturePosterior(Posterior):
         >>> [found.traits[0].text for found in model.posterior_.summaries(model.labels_)]
         ['column 0 0.10 (others 9.10)', 'column 0 9.10 (others 0.10)']
         """
-        if self.data is None:
-            raise ValueError("summaries: this posterior does not know its rows; ask the posterior_ of a fitted model")
         if labels is None:
             labels = self.consensus() if self.mode is None else self.mode
-        draws = self.flat_labels(max(50, BUDGET // max(len(self.data.rows), 1)))
-        return summarise(self.data, draws, labels, most_traits)
+        return summarise(self.data, self.flat_labels(), labels, most_traits)
 
     def summaries_frame(self, labels: ArrayLike | None = None, most_traits: int = 3) -> pd.DataFrame:
         """``summaries`` as a table with one row per cluster, its clearest traits in words."""

@@ -1,1 +1,1 @@
-"""What draws of a partition say: similarity, consensus, credible ball, certainty, summaries."""
+"""Posterior answers from draws of one partition: similarity, consensus, credible ball, certainty, summaries."""

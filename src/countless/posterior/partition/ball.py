@@ -1,4 +1,4 @@
-"""Credible balls around a partition: how far from the consensus the posterior reaches, and what lies at the edge.
+"""Credible balls around a partition: how far the posterior extends from the consensus, and what lies at the edge.
 
 Wade and Ghahramani 2018, *Bayesian cluster analysis: point estimation and credible balls*, Bayesian Analysis 13,
 section 3.
@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.validate import as_labels, by_first_appearance, choose
-from .similarity import LOSSES, FloatArray, IntArray, losses
+from .draws import FloatArray, IntArray
+from .similarity import LOSSES, losses
 
-# Those that are metrics: without the triangle inequality there are no balls.
+# The losses that are metrics: a ball needs the triangle inequality.
 METRICS = {name: LOSSES[name] for name in ("binder", "vi")}
-# Equal distances may differ by their rounding.
+# Equal distances may differ by rounding error.
 _SLACK = 1e-12
 
 
@@ -30,20 +31,20 @@ class CredibleBall:
     ----------
     center : array of int (row,)
     radius : float
-        Of all draws, at least the share ``level`` is at most this far from the centre.
+        At least a share ``level`` of the draws is at most this far from the centre.
     level : float
     distances : array (draw,)
-        Of each draw to the centre.
+        Distance of each draw from the centre.
     vertical_upper : array of int (partition, row)
-        Draws in the ball with the fewest clusters, and of these the farthest from the centre.
+        Of the draws in the ball with the fewest clusters, those farthest from the centre.
     vertical_lower : array of int (partition, row)
-        Draws in the ball with the most clusters, and of these the farthest.
+        Of the draws in the ball with the most clusters, those farthest from the centre.
     horizontal : array of int (partition, row)
         Draws in the ball that are farthest from the centre.
     loss : {"vi", "binder"}
         The distance: variation of information in nats, or Binder's loss.
 
-    Each bound lists all draws that attain it, without repetitions; labels are numbered by first appearance.
+    Each bound lists all distinct draws that attain it; labels are numbered by first appearance.
 
     References
     ----------
@@ -82,7 +83,7 @@ class CredibleBall:
 
 
 def credible_ball(draws: NDArray[Any], center: Any, level: float = 0.95, loss: str = "vi") -> CredibleBall:
-    """The ball of ``level`` around ``center`` by draws (draw, row).
+    """The credible ball of ``level`` around ``center``, from draws (draw, row).
 
     Examples
     --------

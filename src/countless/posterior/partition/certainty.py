@@ -1,12 +1,12 @@
-"""How sure the cluster of each row is, and which other cluster it could belong to; labels of draws do not matter.
+"""How certain the cluster of each row is, and which other cluster it may belong to, whatever the labels of the draws.
 
-Pick a draw at random, and at random a companion: another row that shares the row's cluster in that draw. The
-probability of cluster k is the probability that the companion belongs to k in the labelling that is asked about,
+Choose a draw at random, then a companion at random: another row in the row's cluster in that draw. The probability of
+cluster k is the probability that the companion belongs to k in the labelling in question,
 
     p_ik = mean over draws of |D(i) and k, without i| / (|D(i)| - 1),    D(i) the cluster of row i in the draw.
 
-Over k these add up to the probability that the row has companions at all. For a row that is a cluster of its own in
-the labelling, the probability of that cluster is the probability of having none.
+Over k these sum to the probability that the row has companions at all. For a row that is alone in its cluster in the
+labelling, the probability of that cluster is the probability of having no companion.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from numpy.typing import NDArray
 
 from ...core.jit import kernel
 from ...core.validate import as_labels
-from .similarity import FloatArray, IntArray
+from .draws import FloatArray, IntArray, thinned
 
-# Draws that a share is taken over: its error is then at most 0.03, less than a person acts on.
+# Draws that are used: the standard error of a probability is then at most 0.03, small enough for any decision.
 MOST_DRAWS = 300
-# Cells of (cluster of a draw, cluster of the labelling), 8 bytes each.
+# Pairs (cluster of a draw, cluster of the labelling), 8 bytes each.
 MOST_CELLS = 25_000_000
-# Rows at a time.
+# Rows that are processed at a time.
 BLOCK = 8192
 
 
 class Certainty(NamedTuple):
-    """How sure each row's cluster is; one entry per row.
+    """How certain each row's cluster is; one entry per row.
 
-    ``probability`` is that of its own cluster, ``runner_up`` the most probable other cluster (-1: none ever shares a
-    draw's cluster with the row) and ``runner_up_probability`` its probability. The two add up to at most one.
+    ``probability`` is the probability of its own cluster, ``runner_up`` the most probable other cluster (-1 if no draw
+    puts the row together with another cluster) and ``runner_up_probability`` the probability of that. The two
+    probabilities sum to at most one.
 
     Examples
     --------
@@ -49,17 +50,17 @@ class Certainty(NamedTuple):
 
 
 def row_certainty(labels: Any, draws: NDArray[Any], at_most: int = MOST_DRAWS) -> Certainty:
-    """Probability of each row's cluster in ``labels`` and of the runner-up, by draws (draw, row).
+    """Probability of each row's cluster in ``labels`` and of the runner-up, from draws (draw, row).
 
-    Clusters are numbered by first appearance in ``labels``, as a consensus is. A single draw is compared with like any
-    other: for a MAP fit all probabilities are one.
+    Clusters are numbered by first appearance in ``labels``, like those of a consensus. With a single draw, as from a
+    MAP fit, all probabilities are one.
 
     Parameters
     ----------
     labels : array of int (row,)
     draws : array of int (draw, row)
     at_most : int
-        More draws are thinned evenly.
+        Number of draws to use, evenly spaced.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def row_certainty(labels: Any, draws: NDArray[Any], at_most: int = MOST_DRAWS) -
     n_clusters = int(own.max()) + 1
     fits = MOST_CELLS / (n_clusters * (float(draws.max(axis=1).mean()) + 1.0))
     kept = int(min(len(draws), at_most, max(1.0, fits)))
-    some = draws[np.linspace(0, len(draws) - 1, kept).astype(np.int64)]
+    some = thinned(draws, kept)
     offsets = np.concatenate([[0], np.cumsum(some.max(axis=1).astype(np.int64) + 1)])
     shares = np.zeros((offsets[-1], 8 * (n_clusters // 8 + 1)))  # whole vectors
     blocks = [slice(start, start + BLOCK) for start in range(0, len(own), BLOCK)]
@@ -94,7 +95,7 @@ def row_certainty(labels: Any, draws: NDArray[Any], at_most: int = MOST_DRAWS) -
 
 
 def certainty_of_shares(labels: IntArray, shares: FloatArray) -> Certainty:
-    """The same where the probabilities of all clusters (row, cluster) are known, as for a single partition.
+    """The same where the probabilities of all clusters (row, cluster) are known, for instance for one partition.
 
     Examples
     --------

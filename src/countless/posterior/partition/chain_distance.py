@@ -1,19 +1,20 @@
-"""How differently chains put rows together, and how differently they would by chance.
+"""How much chains differ in the rows that they put together, and how much they would differ by chance.
 
 The similarity matrix S_c of a chain holds the share of its draws in which two rows are together. For two chains the
 Tanimoto distance (extended Jaccard) over the pairs of rows
 
     d(c, e) = |S_c - S_e|^2 / (|S_c|^2 + |S_e|^2 - <S_c, S_e>)
 
-is, for chains that stand still, the share of the pairs that only one of them joins among those that either does: 0 for
-the same groups, 1 for no pair in common. It needs inner products only.
+is, for chains that never move, the share of pairs that only one chain joins among those that either joins: 0 for the
+same groups, 1 for no pair in common. It needs inner products only.
 
-What chance gives is read from the chains themselves. Each is cut into batches; how far batches are from the mean of
-their own chain is Monte Carlo error, whatever the chains agree on. So these residuals are dealt to the chains many
+The chains themselves show what chance gives. Each is cut into batches; the deviations of batches from the mean of their
+own chain are Monte Carlo error, whether or not the chains agree. These residuals are dealt to the chains at random many
 times and added to one common mean (a permutation of residuals under the reduced model, as in Anderson and ter Braak
-2003, *Permutation tests for multi-factorial analysis of variance*; times sqrt(b / (b - 1)), as b residuals of one chain
-sum to zero): chains are too far apart when hardly any such deal gives a distance as large. For batches that are long
-against the memory of the chain residuals are exchangeable. Chains that stand still have none, and may not differ.
+2003, *Permutation tests for multi-factorial analysis of variance*; times sqrt(b / (b - 1)), because the b residuals of
+a chain sum to zero). Chains are too far apart if hardly any deal gives a distance as large. Residuals are exchangeable
+if batches are long compared with the autocorrelation time of the chain. Chains that never move have no residuals, so
+that any difference between them counts.
 """
 
 from __future__ import annotations
@@ -23,16 +24,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from .draws import FloatArray, IntArray, spaced
 
-# Draws, over all chains, that similarities are computed from; batches over all chains, none shorter than so many draws
-# unless there must be two; deals of their residuals.
+# Draws, over all chains, from which similarities are computed; batches over all chains; fewest draws of a batch, unless
+# a chain would have fewer than two; deals of the residuals.
 MOST_DRAWS = 1000
 BATCHES = 16
 SHORTEST = 10
 DEALS = 999
-# What single precision leaves of a distance of zero.
+# Rounding error of a distance of zero in single precision.
 ROUNDING = 1e-6
 
 
@@ -42,17 +42,17 @@ class ChainDistance(NamedTuple):
     Attributes
     ----------
     between : array (chain, chain)
-        Tanimoto distances: of the pairs of rows that either chain joins, the share that only one does.
+        Tanimoto distances: of the pairs of rows that either chain joins, the share that only one joins.
     limit : float
-        What the largest of them would stay below in 99 of 100 cases if all chains drew from one distribution.
+        If all chains drew from one distribution, the largest distance would stay below this in 99 of 100 cases.
     p_value : float
-        Share of the deals of residuals over chains whose largest distance is at least as large.
+        Share of the deals of residuals with a largest distance at least as large as the observed one.
     furthest : tuple of int
         The two chains that are furthest apart.
     rows : array of int
         Rows that were compared.
     by_row : array
-        Distance between the two furthest chains over the pairs of each of these rows.
+        Distance between the two furthest chains over the pairs that contain each of these rows.
     """
 
     between: FloatArray
@@ -69,18 +69,18 @@ class ChainDistance(NamedTuple):
 
 
 def chain_distance(labels: NDArray[Any], most_rows: int = 500) -> ChainDistance:
-    """Compare chains by who is together with whom.
+    """Compare chains by the rows that they put together.
 
     Parameters
     ----------
     labels : array (chain, draw, row)
         At least two chains of at least two draws.
     most_rows : int
-        Pairs among so many rows, chosen at random but always the same ones, stand for all pairs.
+        Pairs among so many rows, always the same random choice, represent all pairs.
 
     Examples
     --------
-    Two chains that never move, on groups that have one half in common:
+    Two chains that never move and have half of their pairs in common:
 
     >>> import numpy as np
     >>> from countless.posterior.partition.chain_distance import chain_distance
@@ -103,7 +103,7 @@ def chain_distance(labels: NDArray[Any], most_rows: int = 500) -> ChainDistance:
     return ChainDistance(
         between=between,
         limit=float(np.quantile(largest, 0.99)),
-        # What was observed counts as one of the deals.
+        # The observed distance counts as one of the deals.
         p_value=float((1 + np.sum(largest >= between.max() - ROUNDING)) / (1 + DEALS)),
         furthest=furthest,
         rows=rows,
@@ -127,12 +127,12 @@ def _similarities(labels: NDArray[Any], rows: IntArray) -> NDArray[np.float32]:
     n_batches = max(2, min(-(-BATCHES // n_chains), n_draws // SHORTEST))
     kept = max(1, min(n_draws, MOST_DRAWS // n_chains) // n_batches)
     out = np.zeros((n_chains, n_batches, len(rows), len(rows)), dtype=np.float32)
-    # Bytes added to bytes: at most MOST_DRAWS / 4 draws are in a batch, and no sum is too large for one.
+    # Counts fit into bytes: a batch has at most MOST_DRAWS / 4 draws.
     same = np.empty((len(rows), len(rows)), dtype=np.bool_)
     counts = np.empty(same.shape, dtype=np.uint8)
     for chain in range(n_chains):
         for batch, draws in enumerate(np.array_split(np.arange(n_draws), n_batches)):
-            picked = draws[np.linspace(0, len(draws) - 1, min(kept, len(draws))).astype(np.int64)]
+            picked = draws[spaced(len(draws), kept)]
             counts[:] = 0
             for draw in np.ascontiguousarray(labels[chain][picked[:, None], rows]):
                 np.equal(draw[:, None], draw, out=same)

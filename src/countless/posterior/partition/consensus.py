@@ -1,10 +1,11 @@
 """The consensus: the partition of least posterior expected loss, searched over all partitions.
 
 After Dahl, Johnson and Mueller 2022, *Search algorithms and loss functions for Bayesian clustering* (SALSO), Journal of
-Computational and Graphical Statistics 31: rows are placed one after the other in random order, then moved one at a
-time while the loss falls, then whole clusters are taken apart and their rows placed anew; from many starts. Some of
-these are the best draws, so that the result is never worse. Rows that no draw tells apart move together, which loses no
-minimum of the variation of information or of Binder's loss: both are concave in how many of them a cluster holds.
+Computational and Graphical Statistics 31. From each of many starts, rows are placed one after the other in random
+order, then moved one at a time while the loss falls; then whole clusters are dissolved and their rows placed again. The
+best draws are among the starts, so that the result is never worse than they are. Rows that no draw separates move
+together. That loses no minimum of the variation of information or of Binder's loss, because both are concave in the
+number of such rows in a cluster.
 """
 
 from __future__ import annotations
@@ -16,34 +17,35 @@ from numpy.typing import NDArray
 
 from ...core.random import as_generator, spawn
 from ...core.validate import by_first_appearance, choose, whole_number
-from .search import LANES, Candidate, Table, candidate, reallocate, sweep, table
-from .similarity import LOSSES, Condensed, FloatArray, IntArray, Loss, condense, in_threads, losses
+from .draws import FloatArray, IntArray, thinned
+from .search import LANES, Candidate, Target, candidate, reallocate, sweep, target_of
+from .similarity import LOSSES, Condensed, Loss, condense, in_threads, losses
 
-# Cells of (row, draw) that a search looks at; more draws are thinned evenly.
+# Labels (row, draw) that a search reads; more draws are thinned evenly.
 MOST_LOOKED_AT = 25_000_000
-# Cells of (cluster of a draw, cluster of the candidate) in all threads, 8 bytes each.
+# Pairs (cluster of a draw, cluster of the candidate) in all threads, 8 bytes each.
 MOST_COUNTS = 40_000_000
-# Draws that are kept in any case; with too many clusters to search among, the best draw is the answer.
+# Draws that are always kept; if their clusters are too many to search, the best draw is the consensus.
 FEWEST = 20
-# Additions (about 0.4 ns each) after which a restart goes on to no further round, and the search to no further restart.
+# Additions (about 0.4 ns each) after which a restart begins no further round, and the search no further restart.
 LONGEST = 2e10
 BUDGET = 3e10
-# Restarts of a search, and of one that takes no time.
+# Restarts of a search, and of one that is quick.
 RESTARTS = 16
 QUICK_RESTARTS = 32
-# Restarts that are run together, and how many must have found the best of all before the search ends.
+# Restarts that run at the same time, and how many must find the best partition before the search ends.
 WAVE = 4
 ENOUGH = 3
-# Difference of expected losses that is none.
+# Expected losses that differ by less than this are equal.
 ALIKE = 1e-5
-# Additions of a sweep that is not worth threads, nor worth to save any.
+# Additions of a sweep below which neither threads nor an early end are worthwhile.
 QUICK = 1e6
-# Draws that all draws are compared with to find the best ones.
+# Number of draws with which all draws are compared, to find the best ones.
 SCREEN = 64
 
 
 def expected_loss(labels: NDArray[Any], draws: NDArray[Any], loss: str = "vi") -> float:
-    """Mean loss of a partition to draws (draw, row).
+    """Mean loss between a partition and draws (draw, row).
 
     Examples
     --------
@@ -63,13 +65,13 @@ def consensus(
     n_restarts: int | None = None,
     random_state: Any = 0,
 ) -> IntArray:
-    """Partition of least expected loss to the draws (draw, row), numbered by first appearance."""
+    """Partition of least expected loss over the draws (draw, row), numbered by first appearance."""
     kind = choose("loss", loss, LOSSES)
     most = draws.shape[1] if not max_clusters else whole_number("max_clusters", max_clusters, 1)
     if n_restarts is not None:
         n_restarts = whole_number("n_restarts", n_restarts, 1)
     rng = as_generator(random_state)
-    data = condense(_thinned(draws))
+    data = condense(_affordable(draws))
     if len(data.draws) == 1 and int(data.draws.max()) < most:
         return by_first_appearance(data.draws[0][data.row_of])
     screen = _Screen.of(data, kind, most, rng)
@@ -77,21 +79,24 @@ def consensus(
     return by_first_appearance(screen.better(data, kind, best)[data.row_of])
 
 
-def _thinned(draws: NDArray[Any]) -> NDArray[Any]:
-    """Draws whose tables fit, evenly spaced."""
+def _affordable(draws: NDArray[Any]) -> NDArray[Any]:
+    """As many draws, evenly spaced, as the tables have memory for."""
     n_clusters = draws.max(axis=1).astype(np.int64) + 1
     cells = n_clusters.mean() * _room(int(n_clusters.max()), draws.shape[1])
     kept = int(max(FEWEST, min(MOST_LOOKED_AT // draws.shape[1], MOST_COUNTS // cells)))
-    return draws if len(draws) <= kept else draws[np.linspace(0, len(draws) - 1, kept).astype(np.int64)]
+    return thinned(draws, kept)
 
 
 def _room(n_clusters: int, most: int) -> int:
-    """Slots for some clusters more, in whole vectors."""
+    """Number of slots for these clusters and a few more, a multiple of the vector length."""
     return LANES * (min(n_clusters + LANES, most) // LANES + 1)
 
 
 class _Screen(NamedTuple):
-    """Expected losses of the draws themselves, with standard errors: ``numbers`` are the draws that are allowed."""
+    """Expected losses of the draws themselves, with standard errors.
+
+    ``numbers`` are the draws that have no more clusters than allowed.
+    """
 
     numbers: IntArray
     mean: FloatArray
@@ -99,7 +104,7 @@ class _Screen(NamedTuple):
 
     @classmethod
     def of(cls, data: Condensed, loss: Loss, most: int, rng: np.random.Generator) -> _Screen:
-        """Compare all draws with some of them, or with all if there are few."""
+        """Compare all draws with a sample of them, or with all if there are few."""
         numbers = np.flatnonzero(data.draws.max(axis=1) < most)
         n_draws = len(data.draws)
         weights = data.draw_weights / data.draw_weights.sum()
@@ -116,7 +121,7 @@ class _Screen(NamedTuple):
         return [data.draws[m].astype(np.int64) for m in self.numbers[np.argsort(self.mean, kind="stable")[:count]]]
 
     def better(self, data: Condensed, loss: Loss, labels: IntArray) -> IntArray:
-        """The best of ``labels`` and all draws, of which those are looked at that five errors do not rule out."""
+        """The best of ``labels`` and all draws; draws more than five standard errors worse are skipped."""
         weights = data.draw_weights / data.draw_weights.sum()
         mine = losses(labels[None], data.draws, loss, data.row_weights)[0] @ weights
         rivals = data.draws[self.numbers[self.mean - 5.0 * self.error < mine]]
@@ -130,21 +135,21 @@ class _Screen(NamedTuple):
 def _search(
     data: Condensed, loss: Loss, best_draws: list[IntArray], most: int, n_restarts: int | None, rng: np.random.Generator
 ) -> IntArray:
-    """The best partition of all restarts: from the best draws and from elsewhere.
+    """The best partition of all restarts.
 
-    Without a number of restarts, a search that takes its time ends when several have met in the best partition.
+    If the number of restarts is not given, a slow search ends when several of them have found the best partition.
     """
     n_draws, n_rows = data.draws.shape
     room = _room(int(data.draws.max()) + 1, min(n_rows, most))
     if best_draws and room * (data.draws.max(axis=1) + 1.0).sum() > 2 * MOST_COUNTS:
         return best_draws[0]
-    t = table(data, loss, most)
+    t = target_of(data, loss, most)
     work = float(t.cells.size) * min(room, LANES * (1 + t.n_cells // n_draws // LANES))
     count = n_restarts or (RESTARTS if work > QUICK else QUICK_RESTARTS)
     streams = spawn(rng, count)
     starts = _starts(best_draws, n_rows, min(room, most, n_rows), count, rng)
     threads = max(1, MOST_COUNTS // (t.n_cells * room))
-    # Hundred times less than what the loss owes to the choice of the draws.
+    # A hundred times less than the Monte Carlo error of the loss.
     near = ALIKE * float(data.draw_weights.sum() * data.row_weights.sum() ** float(loss.power))
     found: list[Found] = []
 
@@ -164,7 +169,7 @@ def _search(
 def _starts(
     best_draws: list[IntArray], n_rows: int, n_clusters: int, count: int, rng: np.random.Generator
 ) -> list[IntArray]:
-    """Where restarts begin: draws, one cluster, no clusters at all (-1), and in turn with these random labels."""
+    """Starts: the best draws, one cluster, unplaced rows (-1), then unplaced rows and random labels in turn."""
     nothing = np.full(n_rows, -1)
     starts = [*best_draws[:1], nothing, nothing, *best_draws[1:2], np.zeros(n_rows, dtype=np.int64), *best_draws[2:]]
     while len(starts) < count:
@@ -174,16 +179,16 @@ def _starts(
 
 
 class Found(NamedTuple):
-    """Where a restart ended, and the additions that it took."""
+    """Result of a restart, and the additions that it took."""
 
     objective: float
     labels: IntArray
     work: float
 
 
-def _descend(t: Table, start: IntArray, room: int, rng: np.random.Generator) -> Found:
+def _descend(t: Target, start: IntArray, room: int, rng: np.random.Generator) -> Found:
     """The local minimum that a start leads to."""
-    # More than what rounding of the gains can pretend, so that every step is a step down.
+    # More than the rounding error of the gains, so that every step lowers the loss.
     unit = 1e-9 if t.adjusted else 1e-6 * (t.values[-1] - t.values[-2])
     tolerance = unit * float(t.draw_weights.sum())
     most = min(len(start), t.most)
@@ -200,8 +205,8 @@ def _descend(t: Table, start: IntArray, room: int, rng: np.random.Generator) -> 
         c.sums[4] = spent
 
 
-def _search_from(t: Table, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
-    """Single moves, then clusters taken apart, in turn while the loss falls."""
+def _search_from(t: Target, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
+    """Alternate between single moves and dissolving clusters while the loss falls."""
     tried: dict[int, IntArray] = {}
     nothing = np.empty(0, dtype=np.int64)
     improved = True
@@ -210,16 +215,16 @@ def _search_from(t: Table, c: Candidate, rng: np.random.Generator, tolerance: fl
         improved = False
         for k in rng.permutation(np.flatnonzero(c.sizes)):
             rows = np.flatnonzero(c.labels == k)
-            # To take the same cluster apart again would mostly give what it gave before.
+            # Dissolving the same cluster again would mostly give the same result.
             if len(rows) > 1 and not np.array_equal(tried.get(int(k), nothing), rows) and c.sums[4] < LONGEST:
                 tried[int(k)] = rows
                 improved |= reallocate(t, c, rng.permutation(rows), tolerance)
 
 
-def _settle(t: Table, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
-    """Sweeps until no row moves; between sweeps over all rows, some over those that are least sure.
+def _settle(t: Target, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
+    """Sweep until no row moves; between sweeps over all rows, sweep over the least certain ones.
 
-    Rows of one cluster come one after the other: they share most of the lines that they look at.
+    Rows of one cluster follow each other, because they read mostly the same lines.
     """
 
     def moved(rows: IntArray) -> bool:

@@ -1,8 +1,8 @@
-"""Kernels of the search for a consensus: rows between clusters, at the cost of one table look-up per draw.
+"""Kernels of the search for a consensus: they move rows between clusters with one table look-up per draw.
 
-A cell is one cluster of one draw. ``counts[cell, k]`` says how many rows of it are in cluster k of the candidate,
-``gains[cell, k]`` what one row more would add to the overlap: so the gain of a row in every cluster is the sum of one
-contiguous line per draw. A row without a cluster yet counts as a cluster of its own; an empty slot is a new cluster.
+A cell is one cluster of one draw. ``counts[cell, k]`` is the number of its rows in cluster k of the candidate, and
+``gains[cell, k]`` what one more row would add to the overlap. So the gain of a row in every cluster is the sum of one
+contiguous line per draw. A row that has not been placed counts as a cluster of its own; an empty slot is a new cluster.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.jit import kernel
-from .similarity import Condensed, FloatArray, IntArray, Loss, adjusted_rand
+from .draws import FloatArray, IntArray
+from .similarity import Condensed, Loss, adjusted_rand
 
-# Slots are scanned in groups of this many, which is what fits into vector registers.
+# Slots are scanned in groups of this size, which fits into vector registers.
 LANES = 8
-# Additions that the move of a row costs per draw, and those that a division costs.
+# Cost of moving a row, per draw, and of a division, in additions.
 SHIFT = 24
 DIVISION = 3
 
 
-class Table(NamedTuple):
-    """What is known about the draws: it does not change during a search.
+class Target(NamedTuple):
+    """The draws and the loss in the form that the kernels read; it does not change during a search.
 
-    ``cells`` (row, draw) numbers the cluster of each row in each draw through all draws; ``values`` tabulates f of the
-    loss. ``pairs`` are the pairs of rows that are together in each draw, for the adjusted Rand index.
+    ``cells`` (row, draw) is the cell of each row in each draw, numbered through all draws; ``values`` tabulates f of
+    the loss. ``pairs`` counts the pairs of rows that are together in each draw, for the adjusted Rand index.
     """
 
     cells: NDArray[np.int32]
@@ -40,11 +41,12 @@ class Table(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A partition under change: labels (-1: none yet), sizes, counts and gains.
+    """The partition that a search changes: labels (-1: not placed), sizes, counts and gains.
 
-    ``both`` are the pairs together in it and in each draw; ``sums`` holds the objective, which the expected loss grows
-    with, the pairs that are together, the number of clusters, one more than the last slot in use, and the work done so
-    far in additions. ``margins`` says by how much each row prefers its cluster, ``costs`` is scratch.
+    ``both`` counts the pairs that are together in it and in each draw. ``sums`` holds the objective (an increasing
+    function of the expected loss), the number of pairs that are together, the number of clusters, one more than the
+    last slot in use, and the additions done so far. ``margins`` is how much each row prefers its cluster to the next
+    best; ``costs`` is scratch space.
     """
 
     labels: IntArray
@@ -57,8 +59,8 @@ class Candidate(NamedTuple):
     costs: FloatArray
 
 
-def table(data: Condensed, loss: Loss, most: int) -> Table:
-    """Tables of condensed draws for partitions of at most so many clusters."""
+def target_of(data: Condensed, loss: Loss, most: int) -> Target:
+    """Target of condensed draws, for partitions of at most ``most`` clusters."""
     widths = data.draws.max(axis=1).astype(np.int64) + 1
     offsets = np.concatenate([[0], np.cumsum(widths)])
     cells = np.empty(data.draws.shape[::-1], dtype=np.int32)
@@ -69,11 +71,11 @@ def table(data: Condensed, loss: Loss, most: int) -> Table:
             sizes = np.bincount(draw, weights=data.row_weights)
             pairs[m] = (0.5 * sizes * (sizes - 1.0)).sum()
     values = loss.values(int(data.row_weights.sum()))
-    return Table(cells, data.row_weights, data.draw_weights, values, pairs, loss.adjusted, most, int(offsets[-1]))
+    return Target(cells, data.row_weights, data.draw_weights, values, pairs, loss.adjusted, most, int(offsets[-1]))
 
 
-def candidate(t: Table, labels: NDArray[Any], room: int) -> Candidate:
-    """A candidate that starts from labels (-1 for rows to be placed), with room for so many clusters."""
+def candidate(t: Target, labels: NDArray[Any], room: int) -> Candidate:
+    """A candidate that starts from labels (-1 for rows to be placed), with ``room`` slots for clusters."""
     n_rows, n_draws = t.cells.shape
     c = Candidate(
         np.full(n_rows, -1, dtype=np.int64),
@@ -91,7 +93,7 @@ def candidate(t: Table, labels: NDArray[Any], room: int) -> Candidate:
 
 @kernel
 def load(t, c, labels):
-    """Empty slots gain f(1) - f(0) from a row; then the rows."""
+    """Set the gains of empty slots, f(1) - f(0), then add the rows."""
     if not t.adjusted and t.values[1] != t.values[0]:
         for i in range(t.cells.shape[0]):
             for m in range(t.cells.shape[1]):
@@ -104,7 +106,7 @@ def load(t, c, labels):
 
 @kernel
 def shift(t, c, i, k, weight):
-    """Add row ``i`` to cluster ``k`` (take it out, for a negative weight) and keep all sums."""
+    """Add row ``i`` to cluster ``k``, or remove it for a negative weight, and update all sums."""
     values, total = t.values, 0.0
     c.sums[4] += SHIFT * t.cells.shape[1]
     size = c.sizes[k]
@@ -143,15 +145,16 @@ def shift(t, c, i, k, weight):
 
 @kernel
 def _additive_costs(t, c, i, own, width):
-    """What row ``i`` adds to the objective in each slot, were it taken out first: variation of information, Binder."""
+    """What row ``i``, taken out, would add to the objective in each slot: variation of information and Binder."""
     values, costs, weight = t.values, c.costs, t.row_weights[i]
-    # In its own slot the row would count twice; that sum, possibly of more rows than there are, is replaced below.
+    # In its own slot the row would count twice; that cost is replaced below. The index is capped, because it may exceed
+    # the number of rows.
     last = len(values) - 1
     n_draws = t.cells.shape[1]
     costs[:width] = 0.0
     at_home, total = 0.0, 0.0
     if weight == 1:
-        # Four lines at a time: the sums go through memory once for all four.
+        # Four lines at a time, so that the sums go through memory once for all four.
         for m in range(0, n_draws - 3, 4):
             first, second = c.gains[t.cells[i, m]], c.gains[t.cells[i, m + 1]]
             third, fourth = c.gains[t.cells[i, m + 2]], c.gains[t.cells[i, m + 3]]
@@ -204,7 +207,7 @@ def _adjusted_costs(t, c, i, own, width, together):
             index = (both + weight * line[k] - chance * together[k]) / spread
             costs[k] -= share * (index if spread > 1e-12 * of_all else 1.0)
         if own >= 0:
-            # The line counts the row itself.
+            # The line includes the row itself.
             spread = 0.5 * (of_draw + together[own]) - chance * together[own]
             if spread > 1e-12 * of_all:
                 costs[own] += share * weight * weight / spread
@@ -212,7 +215,7 @@ def _adjusted_costs(t, c, i, own, width, together):
 
 @kernel
 def sweep(t, c, rows, tolerance):
-    """Move each of ``rows`` to where the objective is least; returns how many moved."""
+    """Move each of ``rows`` to the slot of least objective; return how many moved."""
     moved = 0
     room = len(c.sizes)
     together = np.empty(room)
@@ -231,7 +234,7 @@ def sweep(t, c, rows, tolerance):
         if own >= 0:
             best = c.costs[own] - tolerance
         for k in range(width):
-            # A row that is alone would win nothing in another empty slot.
+            # A row that is alone would gain nothing from another empty slot.
             if k != own and not (c.sizes[k] == 0 and (alone or full)):
                 if c.costs[k] < best:
                     second = best
@@ -250,7 +253,7 @@ def sweep(t, c, rows, tolerance):
 
 @kernel
 def reallocate(t, c, rows, tolerance):
-    """Take ``rows`` out and place them one after the other; undone unless the objective falls."""
+    """Take ``rows`` out and place them again one after the other; undo it unless the objective falls."""
     before, n_sweeps = c.sums[0], 4
     kept = c.labels[rows]
     for i in rows:

@@ -1,6 +1,6 @@
-"""Losses between partitions, exactly and for many at once, from contingency tables: no matrix of pairs is made.
+"""Similarity of rows, and exact losses between many partitions from contingency tables, without a matrix of pairs.
 
-With n_c the sizes of the clusters of one partition of N rows, n_d those of another and n_cd of their overlaps,
+With n_c the sizes of the clusters of one partition of N rows, n_d those of another and n_cd those of their overlaps,
 
     loss = (sum_c f(n_c) + sum_d f(n_d) - 2 sum_cd f(n_cd)) / g(N),
 
@@ -22,15 +22,13 @@ import scipy  # its parts load on first use
 from numpy.typing import NDArray
 
 from ...core.jit import kernel
+from .draws import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-# Side of a tile of a similarity matrix, largest side in double precision, most pairs of a sparse one (1.6 GB).
+# Side of a tile of a similarity matrix; largest side in double precision; most pairs in a sparse one (1.6 GB).
 TILE = 1024
 MOST_DOUBLE = 5_000
 MOST_ENTRIES = 200_000_000
-# Cells of draws that are widened for a kernel at a time: 16 MB.
+# Labels that are converted for a kernel at a time: 16 MB.
 _BLOCK = 4_000_000
 
 
@@ -49,9 +47,9 @@ def _pairs(n: int) -> FloatArray:
 
 
 class Loss(NamedTuple):
-    """A loss between partitions: ``values(N)`` tabulates f(0), ..., f(N + 1), ``power`` p makes g(N) = N^p.
+    """A loss between partitions: ``values(N)`` tabulates f(0), ..., f(N + 1), and g(N) = N^p with p = ``power``.
 
-    With ``adjusted`` f counts pairs, and the loss is one minus the adjusted Rand index of the sums.
+    If ``adjusted``, f counts pairs, and the loss is one minus the adjusted Rand index of the sums.
     """
 
     values: Callable[[int], FloatArray]
@@ -63,9 +61,9 @@ LOSSES = {"binder": Loss(_squares, 2), "omari": Loss(_pairs, 0, adjusted=True), 
 
 
 def losses(candidates: NDArray[Any], draws: NDArray[Any], loss: Loss, weights: IntArray | None = None) -> FloatArray:
-    """Loss of each candidate partition to each draw; both are (partition, row) with labels from 0.
+    """Loss between each candidate partition and each draw; both are (partition, row) with labels from 0.
 
-    ``weights`` says how many equal rows each row stands for.
+    ``weights`` is the number of equal rows that each row represents.
     """
     counts = np.ones(draws.shape[1], dtype=np.int64) if weights is None else weights
     values = loss.values(int(counts.sum()))
@@ -86,7 +84,7 @@ def losses(candidates: NDArray[Any], draws: NDArray[Any], loss: Loss, weights: I
 
 
 def in_threads(job: Callable[[Any], Any], items: list[Any], big: bool, at_most: int | None = None) -> list[Any]:
-    """Results of jobs that do not depend on each other, in order; in threads where the work is worth them."""
+    """Results of independent jobs, in order; in threads if the work is ``big``."""
     threads = min(os.cpu_count() or 1, len(items), at_most or len(items))
     if not big or threads < 2:
         return [job(item) for item in items]
@@ -95,9 +93,9 @@ def in_threads(job: Callable[[Any], Any], items: list[Any], big: bool, at_most: 
 
 
 def similarity(draws: NDArray[Any], rows: IntArray | None = None, columns: IntArray | None = None) -> NDArray[Any]:
-    """Share of the draws (draw, row) in which each of ``rows`` and each of ``columns`` are in one cluster.
+    """Share of the draws (draw, row) in which each of ``rows`` and each of ``columns`` are in the same cluster.
 
-    By default all rows with all rows; ``columns`` are by default the same rows. Single precision beyond 5,000.
+    ``rows`` are all rows by default, and ``columns`` the same as ``rows``. Single precision beyond 5,000 rows.
     """
     narrow = _narrow(draws)
     mine = narrow if rows is None else np.ascontiguousarray(narrow[:, rows])
@@ -107,7 +105,7 @@ def similarity(draws: NDArray[Any], rows: IntArray | None = None, columns: IntAr
 
     def one(start: int) -> None:
         here = slice(start, start + TILE)
-        # Where rows meet themselves the other half of the matrix is the same.
+        # A matrix of rows with themselves is symmetric.
         first = start if theirs is mine else 0
         for other in range(first, shape[1], TILE):
             there = slice(other, other + TILE)
@@ -121,7 +119,7 @@ def similarity(draws: NDArray[Any], rows: IntArray | None = None, columns: IntAr
 
 
 def sparse_similarity(draws: NDArray[Any], threshold: float) -> Any:
-    """The same for all pairs that share a cluster in at least ``threshold`` of the draws, as a SciPy CSR array."""
+    """Similarity of all pairs that share a cluster in a share ``threshold`` of the draws or more, as a CSR array."""
     narrow = _narrow(draws)
     n_rows = narrow.shape[1]
     least = int(np.ceil(threshold * len(draws) - 1e-9))
@@ -145,21 +143,21 @@ def sparse_similarity(draws: NDArray[Any], threshold: float) -> Any:
         n_entries = sum(part.nnz for part in parts)
         if n_entries > MOST_ENTRIES:
             raise ValueError(
-                f"threshold: more than {MOST_ENTRIES:,} pairs of rows share a cluster in {threshold:g} of the draws or "
-                "more; raise it, or compare some rows only"
+                f"threshold: more than {MOST_ENTRIES:,} pairs have a similarity of {threshold:g} or more; raise it, or "
+                "compare only some of them"
             )
     return scipy.sparse.vstack(parts, format="csr")
 
 
 def _narrow(draws: NDArray[Any]) -> NDArray[Any]:
-    """Labels in as few bytes as they need: so many more are compared at a time."""
+    """Labels in as few bytes as possible, so that a processor compares more at a time."""
     top = int(draws.max())
     kind = np.uint8 if top < 2**8 else np.uint16 if top < 2**16 else np.int32
     return np.ascontiguousarray(draws, dtype=kind)
 
 
 def _counted(mine: NDArray[Any], theirs: NDArray[Any], here: slice, there: slice) -> NDArray[np.int32]:
-    """Draws in which rows are together, for a tile of the matrix."""
+    """Number of draws in which rows are together, for a tile of the matrix."""
     a, b = np.ascontiguousarray(mine[:, here]), np.ascontiguousarray(theirs[:, there])
     counts = np.zeros((a.shape[1], b.shape[1]), dtype=np.int32)
     _count_together(a, b, counts)
@@ -167,10 +165,10 @@ def _counted(mine: NDArray[Any], theirs: NDArray[Any], here: slice, there: slice
 
 
 class Condensed(NamedTuple):
-    """Draws without their repetitions.
+    """Draws without repetitions.
 
-    ``draws`` (draw, row) has each distinct draw once, with ``draw_weights``; rows that share a cluster in every draw
-    are one row, with ``row_weights``; ``row_of`` says which one each row became.
+    ``draws`` (draw, row) holds each distinct draw once, ``draw_weights`` how often it occurred. Rows that share a
+    cluster in every draw are merged into one; ``row_weights`` is how many, and ``row_of`` the merged row of each row.
     """
 
     draws: NDArray[Any]
@@ -180,7 +178,7 @@ class Condensed(NamedTuple):
 
 
 def condense(draws: NDArray[Any]) -> Condensed:
-    """Merge equal draws, and rows that no draw tells apart."""
+    """Merge equal draws, and rows that no draw separates."""
     first, number = _distinct(draws)
     some = draws[first]
     column, row_of = _distinct(some.T)
@@ -193,9 +191,9 @@ def condense(draws: NDArray[Any]) -> Condensed:
 
 
 def _distinct(vectors: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """First place of each distinct vector, and for all vectors which of these it is.
+    """Index of the first occurrence of each distinct vector, and for every vector the number of its distinct one.
 
-    Found by 64-bit hashes, then compared in full: two vectors that only share a hash would leave all as they are.
+    Found by 64-bit hashes and then compared in full; if different vectors share a hash, all count as distinct.
     """
     keys = np.zeros(len(vectors), dtype=np.uint64)
     random = np.random.default_rng(0)
@@ -264,7 +262,7 @@ def _losses(candidates, draws, k_a, k_b, weights, values, power, adjusted, out):
 
 @kernel
 def _overlap_by_table(a, b, k_a, k_b, weights, values, table, sizes_b):
-    """Sum of f over the contingency table, and its column sums; the table is zero before and after."""
+    """Sum of f over the contingency table, and its column sums; the scratch table is zero before and after."""
     for i in range(len(a)):
         table[a[i] * k_b + b[i]] += weights[i]
     both = 0.0
@@ -279,7 +277,7 @@ def _overlap_by_table(a, b, k_a, k_b, weights, values, table, sizes_b):
 
 @kernel
 def _overlap_by_cluster(a, b, order, weights, values, line, sizes_b):
-    """The same where the table has more cells than there are rows: one of its lines at a time, touched cells only."""
+    """The same where the table has more cells than rows: one line at a time, and only cells that are not zero."""
     both = 0.0
     first = 0
     while first < len(order):
@@ -298,16 +296,16 @@ def _overlap_by_cluster(a, b, order, weights, values, line, sizes_b):
 
 @kernel
 def adjusted_rand(both, of_a, of_b, of_all):
-    """Hubert and Arabie's index from numbers of pairs: together in both, in either one, and all."""
+    """Hubert and Arabie's index from numbers of pairs: together in both, in a, in b, and all."""
     chance = of_a * of_b / max(of_all, 1.0)
     spread = 0.5 * (of_a + of_b) - chance
-    # Nothing to spread: both are one cluster, or both are single rows, so they are equal.
+    # Both are one cluster, or both are all single rows: they are equal.
     return 1.0 if spread <= 1e-12 * of_all else (both - chance) / spread
 
 
 @kernel
 def _count_together(a, b, counts):
-    """Counts of up to 255 draws fit into bytes, of which a processor adds dozens at a time."""
+    """Count in bytes, up to 255 draws at a time, because a processor adds dozens of bytes at once."""
     n_draws, width = b.shape
     line = np.zeros(width, dtype=np.uint8)
     for first in range(0, n_draws, 255):

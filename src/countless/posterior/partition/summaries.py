@@ -1,16 +1,18 @@
-"""Clusters in words: how large each is, how sure that is, and what distinguishes it.
+"""Summaries of clusters: size, certainty, and what distinguishes each from the others.
 
-Sizes and probabilities are read from the draws without naming their clusters. What distinguishes a cluster is a list of
-*traits*, the largest first, on one scale, that of standardised differences:
+Sizes and probabilities come from the draws, whatever their labels. What distinguishes a cluster is a list of *traits*,
+all on the scale of standardised differences:
 
-* numbers: mean of the cluster minus mean of the other rows, over the deviation within clusters (pooled over all);
+* numbers: mean of the cluster minus mean of the other rows, divided by the pooled standard deviation within clusters;
 * categories, zeros and ones, shares of counts, missing cells: the log odds ratio against the other rows, with 1/2 added
-  to each of the four counts (Haldane 1956, Anscombe 1956), times sqrt(3) / pi. A logistic variable has deviation
-  pi / sqrt(3), so that log odds ratios become standardised differences (Hasselblad and Hedges 1995; Chinn 2000);
-* counts: the log ratio of the two rates, 1/2 added to each sum, times the same (for rare events a log odds ratio).
+  to each of the four counts (Haldane 1956, Anscombe 1956), times sqrt(3) / pi. The standard deviation of a logistic
+  variable is pi / sqrt(3), which makes log odds ratios standardised differences (Hasselblad and Hedges 1995; Chinn
+  2000);
+* counts: the log ratio of the two rates, with 1/2 added to each sum, times the same factor, because it is a log odds
+  ratio for rare events.
 
-Traits are ordered by what is left of the size of the effect when one standard error of it is taken off: otherwise the
-rarest categories and the smallest clusters, where chance gives large effects, would come first.
+Traits are ordered by the size of the effect minus one standard error. Otherwise the rarest categories and the smallest
+clusters, where chance gives large effects, would come first.
 """
 
 from __future__ import annotations
@@ -21,24 +23,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .draws import FloatArray, IntArray, thinned
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from ...families.columns import Column
-    from ..posterior import Posterior
+    from ..data import Data
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-# A log odds ratio of one is so many standard deviations.
+# Standard deviations per unit of a log odds ratio.
 DEVIATIONS = float(np.sqrt(3.0) / np.pi)
-# Labels that sizes are counted from: at most so many, spread over the draws.
+# Labels from which sizes are counted; more draws are thinned evenly.
 BUDGET = 50_000_000
-# What a category that a cluster lacks counts beside one that it has; categories are told where at least such a share of
-# the cluster or of the other rows has them.
+# Weight of a category that a cluster lacks, relative to one that it has; share of the cluster or of the other rows that
+# must have a category before it is preferred.
 LACKING = 2 / 3
 WIDESPREAD = 0.2
-# Missing cells are a trait where their share differs by this much, and by so many standard errors.
+# Missing cells are a trait if their share differs by this much, and by this many standard errors.
 STRIKING_SHARE = 0.1
 STRIKING_ERRORS = 3.0
 
@@ -50,7 +51,7 @@ class Trait(NamedTuple):
     ----------
     column : str
     level : str or None
-        The category meant, ``"missing"`` for missing cells; None for numbers and counts.
+        The category; ``"missing"`` for missing cells; None for numbers and counts.
     value : float
         Mean of the cluster, or share of the level in it.
     overall : float
@@ -58,9 +59,9 @@ class Trait(NamedTuple):
     effect : float
         Difference from the other rows in standard deviations.
     text : str
-        For people.
+        The trait in words.
     others : float
-        As ``value``, for the rows of all other clusters.
+        The same as ``value``, for the rows of all other clusters.
     error : float
         Standard error of ``effect``.
     """
@@ -76,7 +77,7 @@ class Trait(NamedTuple):
 
     @property
     def certain(self) -> float:
-        """Size of the effect, less one standard error: what traits are ordered by."""
+        """Size of the effect minus one standard error, by which traits are ordered."""
         return abs(self.effect) - self.error
 
 
@@ -87,13 +88,13 @@ class ClusterSummary(NamedTuple):
     ----------
     label : int
     size : int
-        Rows of the cluster.
+        Number of rows.
     size_low, size_high : int
-        95% interval of the size over the draws: in each draw, the size of that cluster which holds most of these rows.
-        With a single partition (MAP) both are ``size``: nothing is known of others.
+        95% interval of the size over the draws: in each draw, the size of the cluster that holds most of these rows.
+        Both equal ``size`` for a single partition (MAP), which says nothing about others.
     probability : float
-        Mean over its rows of the probability that they belong to it: that a companion of the row, picked at random in
-        a draw picked at random, is of this cluster. For a single row, the probability of having no companion.
+        Mean over its rows of the probability that they belong to it: that a random companion of the row in a random
+        draw is in this cluster. For a single row, the probability of having no companion.
     traits : list of Trait
         What distinguishes it from the other rows, the clearest first; empty where there are no others.
     """
@@ -109,23 +110,25 @@ class ClusterSummary(NamedTuple):
         rows = f"{self.size} row{'' if self.size == 1 else 's'}"
         if self.size_low != self.size_high:
             rows += f" ({self.size_low} to {self.size_high})"
-        told = "; ".join(trait.text for trait in self.traits[:5])
-        return f"cluster {self.label}: {rows}, probability {self.probability:.2f}" + (f": {told}" if told else "")
+        words = "; ".join(trait.text for trait in self.traits[:5])
+        return f"cluster {self.label}: {rows}, probability {self.probability:.2f}" + (f": {words}" if words else "")
 
 
-def summarise(posterior: Posterior, labels: ArrayLike, most_traits: int | None = None) -> list[ClusterSummary]:
-    """Summaries of the clusters of ``labels``; ``Posterior.summaries`` is the way in."""
-    if posterior.data is None:
-        raise ValueError("summaries: this posterior holds no rows; ask the posterior_ of a fitted model")
+def summarise(
+    data: Data | None, draws: NDArray[Any], labels: ArrayLike, most_traits: int | None = None
+) -> list[ClusterSummary]:
+    """Summaries of the clusters of ``labels``, given the table and draws (draw, row); see ``Posterior.summaries``."""
+    if data is None:
+        raise ValueError("summaries: this posterior has no table of rows; use the posterior_ of a fitted model")
     given = np.asarray(labels)
-    n_rows = len(posterior.data.rows)
+    n_rows = len(data.rows)
     if given.shape != (n_rows,) or given.dtype.kind not in "iu":
         came = f"shape {given.shape} of {given.dtype}"
         raise ValueError(f"labels must be {n_rows} whole numbers, one per row, got {came}")
     names, codes, sizes = np.unique(given, return_inverse=True, return_counts=True)
     codes = codes.reshape(-1)
-    low, high, probability = sizes_in_draws(codes, posterior.flat_labels(max(50, BUDGET // max(n_rows, 1))))
-    found = traits(posterior.data.rows, posterior.data.columns, codes)
+    low, high, probability = sizes_in_draws(codes, thinned(draws, max(50, BUDGET // max(n_rows, 1))))
+    found = traits(data.rows, data.columns, codes)
     return [
         ClusterSummary(
             label=int(names[k]),
@@ -133,9 +136,9 @@ def summarise(posterior: Posterior, labels: ArrayLike, most_traits: int | None =
             size_low=int(low[k]),
             size_high=int(high[k]),
             probability=float(probability[k]),
-            traits=told[:most_traits],
+            traits=own[:most_traits],
         )
-        for k, told in enumerate(found)
+        for k, own in enumerate(found)
     ]
 
 
@@ -158,12 +161,12 @@ def summaries_frame(summaries: Iterable[ClusterSummary], most_traits: int = 3) -
 
 
 def sizes_in_draws(codes: IntArray, draws: NDArray[Any]) -> tuple[IntArray, IntArray, FloatArray]:
-    """Interval of the size of each cluster over draws (draw, row), and how probably its rows belong to it.
+    """Interval of the size of each cluster over draws (draw, row), and the probability that its rows belong to it.
 
-    ``codes`` are 0, 1, 2, ... In each draw a cluster's counterpart is the cluster that holds most of its rows (the
-    smaller one of two that hold as many). Of the n_b rows of a cluster b of the draw n_ab are of cluster a: each of
-    these has n_b - 1 companions, n_ab - 1 of them of its own cluster, so that the mean over all n_a rows of the share
-    of such companions is sum_b n_ab (n_ab - 1) / (n_b - 1) / n_a.
+    ``codes`` are 0, 1, 2, ... In each draw the counterpart of a cluster is the cluster that holds most of its rows (the
+    smaller one if two hold equally many). Let n_ab of the n_b rows of cluster b of the draw be in cluster a. Each of
+    them has n_b - 1 companions, n_ab - 1 of which are in a. So the mean over the n_a rows of a of the share of such
+    companions is sum_b n_ab (n_ab - 1) / (n_b - 1) / n_a.
     """
     k = int(codes.max()) + 1
     sizes = np.bincount(codes)
@@ -226,11 +229,11 @@ def _sums(values: FloatArray, clusters: IntArray, k: int) -> FloatArray:
 
 def _means(name: str, values: FloatArray, clusters: IntArray, k: int) -> Iterator[tuple[int, Trait]]:
     overall, scale = float(values.mean()), float(values.std())
-    centred = (values - overall) / scale  # sums of squares of numbers far from zero would cancel
+    centred = (values - overall) / scale  # otherwise sums of squares of numbers far from zero would cancel
     n, total = np.bincount(clusters, minlength=k), _sums(centred, clusters, k)
     means = total / np.maximum(n, 1)
     squares = float(np.sum((centred - means[clusters]) ** 2))
-    # A column that is constant within clusters has no deviation of its own.
+    # A column that is constant within clusters has no standard deviation there.
     freedom = max(len(values) - int(np.count_nonzero(n)), 1)
     within = max(float(np.sqrt(squares / freedom)), 1e-3)
     for cluster in range(k):
@@ -264,7 +267,7 @@ def _rates(name: str, values: FloatArray, clusters: IntArray, k: int) -> Iterato
 def _log_odds(x: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Log odds ratio of each entry against all others, with its standard error, from counts x of n.
 
-    The halves draw the shares of small clusters towards 1/2: where that turns the sign, there is no difference to tell.
+    Adding 1/2 moves the shares of small clusters towards 1/2. Where that changes the sign, the ratio is set to zero.
     """
     y, m = x.sum(axis=0) - x, n.sum(axis=0) - n
     cells = [x + 0.5, n - x + 0.5, y + 0.5, m - y + 0.5]
@@ -274,7 +277,7 @@ def _log_odds(x: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _shares(name: str, level: str | None, x: FloatArray, n: FloatArray) -> Iterator[tuple[int, Trait]]:
-    """A trait for each cluster that has any of the ``n`` that ``x`` is a part of."""
+    """A trait for each cluster with ``n`` above zero, from counts ``x`` of ``n``."""
     ratio, error = _log_odds(x, n)
     rest = n.sum() - n
     for cluster in np.flatnonzero((n > 0) & (rest > 0)):
@@ -295,7 +298,7 @@ def _shares(name: str, level: str | None, x: FloatArray, n: FloatArray) -> Itera
 
 
 def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> Iterator[tuple[int, Trait]]:
-    """For each cluster the category that tells it apart best: one it has, unless one that it lacks tells far more."""
+    """For each cluster, the category that distinguishes it best; one that it lacks must do so far better."""
     levels = column.levels or ()
     x = np.zeros((k, len(levels)))
     np.add.at(x, (clusters, values.astype(np.int64)), 1.0)
@@ -305,7 +308,7 @@ def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> I
     ratio, error = _log_odds(x, n[:, None])
     score = (np.abs(ratio) - error) * np.where(ratio < 0.0, LACKING, 1.0)
     share, others = x / np.maximum(n, 1.0)[:, None], (x.sum(axis=0) - x) / np.maximum(n.sum() - n, 1.0)[:, None]
-    # Levels of a few rows only come last: they tell a cluster apart, but not what it is like.
+    # Levels of only a few rows come last: they distinguish a cluster but do not describe it.
     best = np.argmax(np.where(np.maximum(share, others) >= WIDESPREAD, score, score - 1e3), axis=1)
     for level in np.unique(best):
         for cluster, trait in _shares(column.name, levels[level], x[:, level], n):
@@ -321,7 +324,7 @@ def _missing(name: str, x: FloatArray, n: IntArray) -> Iterator[tuple[int, Trait
 
 
 def _number(value: float, scale: float) -> str:
-    """As many decimals as the deviation has meaning for."""
+    """A number with as many decimals as its standard deviation justifies."""
     decimals = 1 - int(np.floor(np.log10(scale))) if scale > 0.0 else 3
     return f"{value:.3g}" if decimals > 4 or decimals < -5 else f"{value:.{max(decimals, 0)}f}"
 
