@@ -10,9 +10,9 @@ import pkgutil
 import pytest
 
 import countless as cl
+from countless.chains import engines_for
 from countless.families import FAMILIES
-from countless.inference import ENGINES
-from countless.priors import names
+from countless.priors.names import PRIORS
 from countless.tuning import TUNINGS
 
 MODULES = sorted(
@@ -43,14 +43,17 @@ WITHOUT_EXAMPLE = {
     "inference": {
         "Components",
         "Draws",
-        "Truncation",
         "Inference",
+        "Move",
         "Problem",
+        "Sampler",
+        "Schedule",
         "State",
-        "register",
+        "Truncation",
+        "Watch",
         "resolve_inference",
     },
-    "posterior": {"Predictor"},
+    "posterior": set(),
     "tuning": {"Tuning", "register", "resolve_tuning"},
     "datasets": {"Sample", "Study"},
     "plots": {"percent", "render"},
@@ -113,7 +116,7 @@ def test_the_estimator_names_every_choice():
     text = cl.DPMixture.__doc__
     families = [name for name, cls in FAMILIES.items() if cls.__module__.startswith("countless.")]
     assert len(families) >= 11
-    for name in [*families, *names._REGISTRY, *ENGINES, *TUNINGS, "auto"]:
+    for name in [*families, *PRIORS, *engines_for("mixture"), *TUNINGS, "auto"]:
         assert f'``"{name}"``' in text, f"the docstring of DPMixture does not mention {name!r}"
 
 

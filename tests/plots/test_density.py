@@ -12,8 +12,8 @@ from matplotlib.patches import StepPatch
 import countless as cl
 from conftest import by_hand
 from countless import plots
-from countless.plots import _marginal
-from countless.plots._fit import fitted
+from countless.plots.parts import marginal as _marginal
+from countless.plots.parts.fit import fitted
 from countless.posterior.data import Data
 
 

@@ -16,8 +16,8 @@ from matplotlib.patches import Ellipse
 import countless as cl
 from conftest import by_hand
 from countless import plots
-from countless.plots import _style
-from countless.plots._fit import fitted as fit_of
+from countless.plots.parts import style as _style
+from countless.plots.parts.fit import fitted as fit_of
 
 
 def draw(ax):

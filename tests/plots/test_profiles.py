@@ -9,8 +9,8 @@ import pytest
 import countless as cl
 from conftest import by_hand
 from countless import plots
-from countless.plots._effects import features
-from countless.plots._fit import fitted
+from countless.plots.parts.effects import features
+from countless.plots.parts.fit import fitted
 from countless.plots.profiles import shortest
 
 

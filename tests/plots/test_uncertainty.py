@@ -11,8 +11,8 @@ from matplotlib.patches import StepPatch
 import countless as cl
 from conftest import by_hand
 from countless import plots
-from countless.plots import _style
-from countless.plots._fit import SURE, fitted
+from countless.plots.parts import style as _style
+from countless.plots.parts.fit import SURE, fitted
 
 
 def own_bars(ax):

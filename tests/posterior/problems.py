@@ -7,9 +7,10 @@ from functools import cache
 import numpy as np
 from scipy.special import xlogy
 
+from by_hand import posterior_of
 from countless.core.validate import by_first_appearance
 from countless.families import SphericalGaussian
-from countless.posterior import Posterior
+from countless.models.mixture.posterior import MixturePosterior
 from countless.priors import CRP
 from exact.enumeration import exact_posterior, partitions
 
@@ -44,10 +45,9 @@ def problem(kind: str, number: int) -> np.ndarray:
     return draws_of_seven(kind, np.random.default_rng([number, KINDS.index(kind)]))
 
 
-def posterior(labels: np.ndarray) -> Posterior:
+def posterior(labels: np.ndarray) -> MixturePosterior:
     """A posterior that is nothing but draws (draw, row) of one chain."""
-    counts = labels.max(axis=1)[None] + 1
-    return Posterior(labels[None], counts, np.zeros(counts.shape), np.ones(counts.shape), np.empty(0))
+    return posterior_of(labels[None])
 
 
 KINDS = ("posterior of a mixture", "few partitions", "a noisy partition", "rows that waver", "five draws at random")

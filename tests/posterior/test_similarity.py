@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from countless.posterior import posterior as draws
 from countless.posterior.partition import similarity as partitions
+from countless.posterior.partition import view
 from countless.posterior.partition.similarity import similarity
 
 from .problems import posterior
@@ -74,7 +74,7 @@ def test_chosen_rows_sampled_rows_and_draws(rng):
 
 
 def test_what_does_not_fit_is_said_in_one_sentence(rng, monkeypatch):
-    monkeypatch.setattr(draws, "MOST_ROWS", 20)
+    monkeypatch.setattr(view, "MOST_ITEMS", 20)
     known = posterior(rng.integers(3, size=(4, 30)))
     with pytest.raises(ValueError, match=r"^similarity: 30 rows by 30 .* rows=.*sampled_similarity\(\).*sparse=True"):
         known.similarity()

@@ -14,7 +14,7 @@ import pytest
 import countless as cl
 from countless import report
 from countless.families.columns import Column
-from countless.plots._pick import spread
+from countless.plots.parts.pick import spread
 from countless.report import numbers
 from countless.report.clusters import likely
 from countless.report.page import as_script_text

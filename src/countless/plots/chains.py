@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ..core.text import count
 from ..posterior.diagnostics import Quantity
-from ._fit import Fit, fitted
-from ._pick import spaced
-from ._style import (
+from .parts.fit import Fit, fitted
+from .parts.pick import spaced
+from .parts.style import (
     GREY,
     INK,
     Picture,

@@ -12,10 +12,11 @@ from matplotlib.patches import Ellipse
 from numpy.typing import NDArray
 
 from ..core.text import count
-from ._fit import Fit, fitted
-from ._marginal import takes_any_number
-from ._plane import Plane, principal, two_columns
-from ._style import (
+from .density import draw_density
+from .parts.fit import Fit, fitted
+from .parts.marginal import takes_any_number
+from .parts.plane import Plane, principal, two_columns
+from .parts.style import (
     axes,
     colour,
     headline,
@@ -26,7 +27,6 @@ from ._style import (
     quiet,
     shown_names,
 )
-from .density import draw_density
 
 FloatArray = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ..core.text import percent
-from ._fit import Fit, fitted
-from ._style import COLOURS, INK, PALE, axes, colour, headline, quiet, room
+from .parts.fit import Fit, fitted
+from .parts.style import COLOURS, INK, PALE, axes, colour, headline, quiet, room
 
 # Percentages of more bars than this could not be read.
 MOST_NAMES = 40

@@ -10,10 +10,10 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ..core.text import count, percent
-from ._fit import Fit, fitted
-from ._marginal import Marginal, marginal
-from ._pick import thinned
-from ._style import (
+from .parts.fit import Fit, fitted
+from .parts.marginal import Marginal, marginal
+from .parts.pick import thinned
+from .parts.style import (
     INK,
     PALE,
     QUIET,

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from ..core.text import count
-from ._fit import fitted
-from ._pick import thinned
-from ._style import INK, axes, headline, quiet
+from .parts.fit import fitted
+from .parts.pick import thinned
+from .parts.style import INK, axes, headline, quiet
 
 # More rows than pixels, or shares finer than the shades, would not be visible.
 MOST_ROWS = 1000

@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 
 from ..core.files import write_whole
 from ..core.text import count, percent
-from ._fit import fitted
-from ._style import INK, Picture, layout
 from .clusters import clusters
 from .counts import n_clusters, sizes
 from .heatmap import similarity
+from .parts.fit import fitted
+from .parts.style import INK, Picture, layout
 from .profiles import profiles
 from .uncertainty import uncertainty
 

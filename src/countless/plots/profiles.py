@@ -10,9 +10,9 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ..core.text import percent
-from ._effects import Feature, features
-from ._fit import fitted
-from ._style import INK, PALE, axes, colour, headline, room
+from .parts.effects import Feature, features
+from .parts.fit import fitted
+from .parts.style import INK, PALE, axes, colour, headline, room
 
 MOST_FEATURES = 30
 MOST_CLUSTERS = 20

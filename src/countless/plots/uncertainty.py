@@ -10,10 +10,10 @@ from matplotlib.collections import PolyCollection
 from numpy.typing import NDArray
 
 from ..core.text import count, percent
-from ._fit import SURE, Fit, fitted
-from ._pick import spaced
-from ._style import INK, PALE, QUIET, axes, colour, headline, marker, quiet, room
 from .heatmap import apart
+from .parts.fit import SURE, Fit, fitted
+from .parts.pick import spaced
+from .parts.style import INK, PALE, QUIET, axes, colour, headline, marker, quiet, room
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

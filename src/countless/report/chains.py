@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.text import count
-from ..plots._kinds import WORDS, kind_of
+from ..plots.parts.kinds import WORDS, kind_of
 from ..posterior.diagnostics import LARGEST_RHAT, Diagnostics
 from .sections import Section
 from .widgets import fact, lines

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..core.text import count, percent
-from ..plots._fit import SURE, Fit
-from ..plots._pick import spread
+from ..plots.parts.fit import SURE, Fit
+from ..plots.parts.pick import spread
 from .profiles import profiles
 from .rows import Shown
 from .sections import Section

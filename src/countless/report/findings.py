@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..plots._fit import SURE
-from ..plots._fit import Fit as Findings
+from ..plots.parts.fit import SURE
+from ..plots.parts.fit import Fit as Findings
 
 __all__ = ["SURE", "Findings"]

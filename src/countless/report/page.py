@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import __version__
 from ..core.files import write_whole
-from ..plots._style import COLOURS
+from ..plots.parts.style import COLOURS
 from .sections import Page
 
 # A page below this size opens at once and passes through any mail server.

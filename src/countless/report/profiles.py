@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plots._fit import Fit
+from ..plots.parts.fit import Fit
 from ..posterior.partition.summaries import Trait
 from .numbers import digits, plain, shares
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plots._fit import SURE, Fit
-from ..plots._pick import spread
-from ..plots._plane import principal
+from ..plots.parts.fit import SURE, Fit
+from ..plots.parts.pick import spread
+from ..plots.parts.plane import principal
 from ..posterior.data import Data
 from .numbers import digits, plain, shares
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from ..plots import render
-from ..plots._pick import spaced
+from ..plots.parts.pick import spaced
 from .numbers import plain
 from .sections import Section
 

@@ -7,8 +7,8 @@ from collections import Counter
 from typing import Any
 
 from ...core.text import count
-from ...plots._fit import Fit, fitted
 from ...plots.chains import LEFT_OUT
+from ...plots.parts.fit import Fit, fitted
 from ...report import Page, chains, converged, facts, settings, unfinished
 from ...report import clusters as about
 from ...report.rows import Shown, rows_content

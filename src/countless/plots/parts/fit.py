@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.text import listed
-from ..posterior import Posterior
-from ..posterior.data import Data
-from ..posterior.diagnostics import Diagnostics
-from ..posterior.partition.certainty import Certainty
-from ..posterior.partition.summaries import ClusterSummary
-from ._kinds import WORDS, Words, kind_of
+from ...core.text import listed
+from ...posterior import Posterior
+from ...posterior.data import Data
+from ...posterior.diagnostics import Diagnostics
+from ...posterior.partition.certainty import Certainty
+from ...posterior.partition.summaries import ClusterSummary
+from .kinds import WORDS, Words, kind_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

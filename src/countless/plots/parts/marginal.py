@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.jit import kernel
-from ..families import Family, localise, verbs
-from ..families.base import refresh_all
-from ..posterior.data import Data
-from ..priors import Prior
-from ._fit import Fit
+from ...core.jit import kernel
+from ...families import Family, localise, verbs
+from ...families.base import refresh_all
+from ...posterior.data import Data
+from ...priors import Prior
+from .fit import Fit
 
 FloatArray = NDArray[np.float64]
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..families.columns import Column
-from ..posterior.partition.summaries import DEVIATIONS
-from ._fit import Fit
-from ._style import shown_names
+from ...families.columns import Column
+from ...posterior.partition.summaries import DEVIATIONS
+from .fit import Fit
+from .style import shown_names
 
 FloatArray = NDArray[np.float64]
 

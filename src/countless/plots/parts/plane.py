@@ -8,10 +8,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ..core.text import count
-from ..families.columns import Column
-from ..posterior.data import Data
-from ._style import shown_name
+from ...core.text import count
+from ...families.columns import Column
+from ...posterior.data import Data
+from .style import shown_name
 
 FloatArray = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""Parts that figures share: the fit behind them, style, planes, marginals, the pick of rows."""
