@@ -139,7 +139,12 @@ class EM:
 
 
 def estimate_from_labels(problem: Problem, labels: IntArray, n_components: int, prior_weight: float) -> FloatArray:
-    """Parameters of each component when the rows have these labels."""
+    """Parameters of each component when the rows have these labels.
+
+    Raises ValueError where a label names no component: kernels do not check the places that they write to.
+    """
+    if labels.max() >= n_components:
+        raise ValueError(f"labels name {labels.max() + 1} clusters, but there are {n_components} components")
     with Passes(problem) as passes:
         sums = passes.sums_of(labels, n_components)
     _, cache, work = problem.family.allocate(n_components)

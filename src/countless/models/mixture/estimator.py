@@ -196,7 +196,8 @@ class DPMixture(ClusterMixin, DensityMixin, Rows):
         factors = self.posterior_.typical_factors()
         self.family_ = data.family.with_tuned(factors)
         if labels is None:
-            labels = self.posterior_.consensus() if draws.mode is None else draws.mode
+            most = data.prior.max_clusters(len(data.rows))
+            labels = self.posterior_.consensus(max_clusters=most) if draws.mode is None else draws.mode
         self.labels_ = labels
         self._certainty: Certainty | None = None
         self.n_clusters_ = int(self.labels_.max()) + 1
