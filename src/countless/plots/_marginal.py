@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from ..families import Family, localise, verbs
 from ..families.base import refresh_all
-from ..models.finite.density import MixtureDensity, _statistics
+from ..models.finite.density import MixtureDensity
 from ..models.mixture.predictive import Predictor, score
+from ..partitions.sums import row_statistics_of
 from ..posterior.data import Data
 from ._fit import Fit
 
@@ -179,7 +180,7 @@ class _Column:
         self._shift, self._scale = (np.zeros(1), np.ones(1)) if units is None else units
         self._local, rows, _ = localise(self.family, values)
         self._statistics = np.empty((len(rows), self._local.layout().statistics))
-        _statistics(self._local.prepare(), rows, self._statistics)
+        row_statistics_of(self._local.prepare(), rows, self._statistics)
         self._weigher = Predictor(values, self.family, data.prior)
         self._prior = data.prior
         self._observed = observed

@@ -13,6 +13,7 @@ import numpy as np
 from ...core.jit import kernel
 from ...families import Family, verbs
 from ...families.arrays import require_squares
+from ...partitions.sums import row_statistics_of
 from ..mixture.state import FloatArray, IntArray, Problem
 
 # Rows that are scored at a time.
@@ -90,7 +91,7 @@ class MixtureDensity:
                 local = np.ascontiguousarray((block - self.shift) / self.scale)
             require_squares(local, block)
             statistics = np.empty((len(local), natural.shape[1]))
-            _statistics(hyper, local, statistics)
+            row_statistics_of(hyper, local, statistics)
             yield statistics @ natural.T
 
 
@@ -149,9 +150,3 @@ class SampledDensity:
 def _naturals(family, parameters, natural):
     for k in range(parameters.shape[0]):
         verbs.natural(family, parameters, k, natural[k])
-
-
-@kernel
-def _statistics(family, rows, out):
-    for i in range(rows.shape[0]):
-        verbs.row_statistics(family, rows[i], out[i])
