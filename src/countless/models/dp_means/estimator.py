@@ -10,13 +10,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.random import as_generator
-from ...core.validate import as_weights, choose, whole_number
+from ...core.validate import as_weights, by_first_appearance, choose, whole_number
 from ...families import FAMILIES, Family, resolve_family
 from ...families.arrays import one_number
 from ..table import checked_rows
-from .divergences import Measure, divergences, number_by_appearance
-from .partition import Table, threads
-from .search import distinct_rows, solve
+from .divergences import Measure, divergences
+from .rows import WeightedRows, distinct_rows, threads
+from .search import solve
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -146,23 +146,26 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             family.check(rows)
             family = family.resolve(given)
         measure = Measure.of(family, given)
-        table, place = distinct_rows(measure, given, given_weights, self.n_clusters)
-        with threads(self.n_threads) as table.run:
-            solution = solve(table, rng, **settings)
-        part = solution.partition
+        data, place = distinct_rows(measure, given, given_weights, self.n_clusters)
+        with threads(self.n_threads) as data.run:
+            solution = solve(data, rng, **settings)
+        found = solution.clustering
         self.penalty_, self.count_weight_ = solution.penalty, solution.count_weight
-        labels, order = part.labels[place], np.zeros(part.n_clusters, dtype=np.int64)
-        self.n_clusters_ = self._n_features_out = number_by_appearance(labels, order)
-        self._measure, self._sums = measure, part.sums[order]
+        former = found.labels[place]
+        labels = by_first_appearance(former)
+        order = np.empty(int(labels.max()) + 1, dtype=np.int64)
+        order[labels] = former
+        self.n_clusters_ = self._n_features_out = len(order)
+        self._measure, self._sums = measure, found.sums[order]
         self.cluster_centers_ = measure.centres(self._sums)
         self.labels_ = labels
         if not counted.all():
             self.labels_ = np.empty(len(rows), dtype=np.int64)
             self.labels_[counted] = labels
             self.labels_[~counted] = self._nearest(rows[~counted])
-        self.objective_ = part.value()
-        self.objective_trace_ = np.array(part.trace)
-        self.n_iter_ = part.n_iter
+        self.objective_ = found.value()
+        self.objective_trace_ = np.array(found.trace)
+        self.n_iter_ = found.n_iter
         return self
 
     def predict(self, X: ArrayLike) -> IntArray:
@@ -173,13 +176,13 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         """Divergence of each row from each centre."""
         rows = self._measure.local(self._new_rows(X))
         out = np.empty((len(rows), self.n_clusters_))
-        divergences(self._measure.hyper, rows, self._sums / self._sums[:, :1], self._measure.n_statistics, out)
+        divergences(self._measure.divergence, rows, self._sums / self._sums[:, :1], out)
         return out
 
     def _nearest(self, rows: FloatArray) -> IntArray:
         with threads(self.n_threads) as run:
-            table = Table(self._measure, self._measure.local(rows), np.ones(len(rows)), run)
-            return table.nearest(self._sums, self.count_weight_)
+            data = WeightedRows(self._measure, self._measure.local(rows), np.ones(len(rows)), run)
+            return data.nearest(self._sums, self.count_weight_)
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)
