@@ -13,7 +13,7 @@ from ...core.random import as_generator
 from ...core.validate import as_weights, by_first_appearance, choose, whole_number
 from ...families import FAMILIES, Family, resolve_family
 from ...families.arrays import one_number
-from ..table import checked_rows
+from ..rows import checked_rows
 from .divergences import Measure, divergences
 from .rows import WeightedRows, distinct_rows, threads
 from .search import solve

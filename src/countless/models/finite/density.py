@@ -1,6 +1,6 @@
-"""Densities of a mixture with a given number of components, for new rows: at one set of parameters, or averaged.
+"""Densities of new rows under a mixture with a given number of components: at given parameters, or averaged over draws.
 
-Both answer the same questions, so that an estimator need not know how its mixture was found.
+Both classes have the same methods, so that an estimator need not know how its mixture was found.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from ...families.arrays import require_squares
 from ...partitions.sums import row_statistics_of
 from ..mixture.state import FloatArray, IntArray, Problem
 
-# Rows that are scored at a time.
+# Rows that are scored at once.
 BLOCK = 4096
 
 
 @dataclass(frozen=True)
 class MixtureDensity:
-    """A mixture of a family's components at given parameters, in units of its own.
+    """A mixture at given parameters, in local units.
 
     Attributes
     ----------
     family : Family
-        For rows ``(X - shift) / scale``.
+        The family of the rows ``(X - shift) / scale``.
     shift, scale : array
     log_weights : array (K,)
     parameters : array (K, P)
@@ -87,7 +87,7 @@ class MixtureDensity:
         natural[:, 0] += self.log_weights - np.log(self.scale).sum()
         for start in range(0, len(X), BLOCK):
             block = self.family.arrange(X[start : start + BLOCK])
-            with np.errstate(over="ignore"):  # what overflows is named below
+            with np.errstate(over="ignore"):  # require_squares reports what overflows
                 local = np.ascontiguousarray((block - self.shift) / self.scale)
             require_squares(local, block)
             statistics = np.empty((len(local), natural.shape[1]))
@@ -97,18 +97,18 @@ class MixtureDensity:
 
 @dataclass(frozen=True)
 class SampledDensity:
-    """The same questions answered by draws of the partition of rows into at most ``n_components`` clusters.
+    """A mixture averaged over draws of the partition of the rows into at most ``n_components`` clusters.
 
     Attributes
     ----------
     n_components, n_used : int
-        Components, and those of them that have rows.
+        Number of components, and of those that have rows.
     probabilities : callable
-        Probabilities of the clusters that have rows, and (last column) of any other component.
+        Probabilities of the clusters that have rows and, in the last column, of all other components together.
     averaged : callable
         Log density of each row, averaged over the draws.
     draw : callable
-        ``n`` rows and their clusters, -1 for any other component.
+        ``n`` rows and their clusters, -1 for a component without rows.
     """
 
     n_components: int
@@ -120,7 +120,7 @@ class SampledDensity:
     def log_weighted(self, X: FloatArray) -> FloatArray:
         """Log of the probability of each component times the density of the row.
 
-        Components without rows are all alike, and share what is left.
+        Components without rows are alike and share the rest of the probability.
         """
         n_empty = self.n_components - self.n_used
         given = self.probabilities(X)

@@ -25,8 +25,7 @@ from ...priors import Prior, resolve_prior
 from ...runs import Description
 from ...tuning import Tuning, resolve_tuning
 from ..estimator import Run, begin, save
-from ..rows import Rows
-from ..table import column_names, read_new_rows, read_rows
+from ..rows import Rows, column_names, read_new_rows, read_rows
 from .closed_form import ClosedForm
 from .predictive import ByPartition
 

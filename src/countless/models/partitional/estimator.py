@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...core.random import as_generator, spawn
 from ...core.validate import by_first_appearance, choose, whole_number
-from ..table import checked_rows
+from ..rows import checked_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
