@@ -175,7 +175,7 @@ def test_kmedoids_finds_the_best_medoids(metric, rng):
 def test_mistakes_of_partitional(X, monkeypatch):
     with pytest.raises(ValueError, match=r"^method: 'pam' is not known; choose one of 'kmeans', 'kmedoids'$"):
         cl.Partitional(2, method="pam").fit(X)
-    with pytest.raises(ValueError, match=r"^metric: K-means only knows 'euclidean', got 'cityblock'"):
+    with pytest.raises(ValueError, match=r"^metric: K-means takes 'euclidean' only, got 'cityblock'"):
         cl.Partitional(2, metric="cityblock").fit(X)
     with pytest.raises(ValueError, match=r"^n_clusters is 99, but X has 75 rows; ask for at most 75$"):
         cl.Partitional(99).fit(X)
@@ -190,7 +190,5 @@ def test_mistakes_of_partitional(X, monkeypatch):
 def test_mistakes_of_kmedoids(X):
     with pytest.raises(ValueError, match=r"^metric: 'warp' is not known; choose 'precomputed' or a metric of scipy"):
         cl.Partitional(2, method="kmedoids", metric="warp").fit(X)
-    with pytest.raises(
-        ValueError, match=r"^X must be a square matrix where metric='precomputed', got shape \(75, 2\)$"
-    ):
+    with pytest.raises(ValueError, match=r"^X must be a square matrix for metric='precomputed', got shape \(75, 2\)$"):
         cl.Partitional(2, method="kmedoids", metric="precomputed").fit(X)

@@ -14,6 +14,8 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import countless as cl
+from countless.models.finite.em import estimate_from_labels
+from countless.posterior.partition.consensus import consensus
 
 from .cases import FAMILY_NAMES, GIBBS, alternating, first_appearance, two_groups
 
@@ -136,10 +138,10 @@ def test_weights_of_rows_count_them():
 
 
 def test_equal_rows_do_not_make_a_spike_and_are_reported():
-    """Fifteen equal rows beside a cloud: the likelihood has no maximum, the component is held and named."""
+    """Fifteen equal rows beside a cloud: the likelihood has no maximum; the floor of the variance is reported."""
     rng = np.random.default_rng(1)
     X = np.vstack([np.full((15, 2), 6.0), rng.standard_normal((60, 2))])
-    with pytest.warns(ConvergenceWarning, match=r"^singular components were held from collapsing: 0; "):
+    with pytest.warns(ConvergenceWarning, match=r"^singular components: 0 \(collapsed onto too few rows\); "):
         fitted = cl.FiniteMixture(2, random_state=0).fit(X)
     np.testing.assert_array_equal(fitted.singular_, [True, False])
     assert np.isfinite(fitted.log_likelihood_)
@@ -240,6 +242,41 @@ def test_as_many_components_as_clusters_leave_no_room():
     np.testing.assert_allclose(fitted.score_samples(X), same.score_samples(X), rtol=1e-12)
 
 
+def _three_groups_and_a_row_between(seed, size=10):
+    """Three tight groups at the corners of a triangle, and one row in its middle that may belong to any of them."""
+    angles = np.deg2rad([90.0, 210.0, 330.0])
+    corners = 6.0 * np.column_stack([np.cos(angles), np.sin(angles)])
+    rows = np.repeat(corners, size, axis=0) + 0.3 * np.random.default_rng(seed).standard_normal((3 * size, 2))
+    return np.concatenate([rows, [[0.0, 0.0]]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_consensus_has_no_more_clusters_than_there_are_components(seed):
+    """Without a limit the partition of least expected loss gives the row in the middle a fourth cluster."""
+    X = _three_groups_and_a_row_between(seed)
+    family = cl.families.SphericalGaussian(variance=1.0)
+    sampler = cl.inference.CollapsedGibbs(chains=2, draws=100, warmup=50)
+    mixture = cl.DPMixture(family, cl.priors.FiniteDirichlet(3), sampler, random_state=seed).fit(X)
+    assert mixture.posterior_.n_clusters.max() == 3
+    assert consensus(mixture.posterior_.labels.reshape(200, -1)).max() == 3
+    assert mixture.n_clusters_ == 3
+    np.testing.assert_allclose(mixture.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
+    fitted = cl.FiniteMixture(3, family, method=sampler, random_state=seed).fit(X)
+    assert fitted.labels_.max() == 2
+    assert fitted.weights_.shape == (3,)
+    assert len(fitted.parameters_["mean"]) == 3
+    np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_parameters_are_not_estimated_for_more_clusters_than_components():
+    """Labels beyond the last component would be written outside of the sums of statistics."""
+    X = np.array([[0.0], [1.0], [2.0]])
+    family = cl.families.SphericalGaussian(variance=1.0).resolve(X)
+    problem = cl.inference.Problem.of(X, family, cl.priors.FiniteDirichlet(2))
+    with pytest.raises(ValueError, match=r"^labels name 3 clusters, but there are 2 components$"):
+        estimate_from_labels(problem, np.array([0, 1, 2]), 2, prior_weight=1.0)
+
+
 # --- the interface -------------------------------------------------------------------------------------------------
 
 EXPECTED_FAILED_CHECKS = {
@@ -250,7 +287,7 @@ EXPECTED_FAILED_CHECKS = {
 
 
 # Some checks hand in fewer rows than a full covariance needs; that is reported, as it should be.
-@pytest.mark.filterwarnings("ignore:singular components were held")
+@pytest.mark.filterwarnings("ignore:singular components")
 @parametrize_with_checks(
     [
         cl.FiniteMixture(2, restarts=2, random_state=0),
@@ -281,7 +318,7 @@ def test_every_setting_and_fitted_name_is_documented(cls):
     [
         ({"n_components": 0}, r"^n_components must be a whole number of at least 1, got 0$"),
         ({"n_components": 2.5}, r"^n_components must be a whole number of at least 1, got 2\.5$"),
-        ({"n_components": 200}, r"^n_components=200 is more than the rows of X, n_samples=150$"),
+        ({"n_components": 200}, r"^n_components=200 exceeds the number of rows of X, n_samples=150$"),
         (
             {"method": "ml"},
             r"^method: 'ml' is not known; choose one of .*'em', .*'gibbs', .*countless\.inference object$",

@@ -100,8 +100,8 @@ def test_numbers_above_the_rows_are_left_out():
         ({"n_components": 3.5}, r"^n_components must be a list of whole numbers or a range, got 3\.5$"),
         ({"n_components": "all"}, r"^n_components must be a list of whole numbers or a range, got 'all'$"),
         ({"n_components": [0, 1]}, r"^n_components must be a whole number of at least 1, got 0$"),
-        ({"n_components": [90]}, r"^n_components must hold a number of at most n_samples=16, got \[90\]$"),
-        ({"n_components": []}, r"^n_components must hold a number of at most n_samples=16, got \[\]$"),
+        ({"n_components": [90]}, r"^n_components must include a number of at most n_samples=16, got \[90\]$"),
+        ({"n_components": []}, r"^n_components must include a number of at most n_samples=16, got \[\]$"),
     ],
 )
 def test_mistakes_of_settings(options, words):

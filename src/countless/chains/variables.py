@@ -49,7 +49,7 @@ class VariableState(ABC):
         """The variables, copied."""
         return Frozen({}, {name: array for name, array in self.draw().items() if name != "log_joint"})
 
-    def rebuild(self) -> None:
+    def rebuild(self) -> None:  # noqa: B027 - there is nothing to do
         """Nothing is derived."""
 
     def status(self) -> str:

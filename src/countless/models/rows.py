@@ -1,25 +1,72 @@
-"""What mixture estimators share: the check of what users hand in, and the questions about new rows."""
+"""What estimators of tables share: how rows are read and checked, and what a mixture answers about new rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.random import as_generator
-from ..core.validate import whole_number
-from .finite.density import MixtureDensity, SampledDensity
-from .table import checked_rows
+from ..core.validate import as_rows, whole_number
+from ..families import Family
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
+# --- tables as users hand them in ---------------------------------------------------------------------------------
+
+
+def checked_rows(estimator: BaseEstimator, X: Any, reset: bool) -> FloatArray:
+    """Rows as float64, at least one; columns are remembered (``reset``) or compared with those of the fit."""
+    rows = as_rows(X)
+    _check_table(estimator, X, rows, reset)
+    return rows
+
+
+def read_rows(estimator: BaseEstimator, X: Any, family: Family) -> tuple[Family, FloatArray]:
+    """The family with what it learned from the columns, and the rows as it reads them; columns are remembered."""
+    known, rows = family.read(X)
+    _check_table(estimator, X, rows, reset=True)
+    return known, rows
+
+
+def read_new_rows(estimator: BaseEstimator, X: Any, family: Family) -> FloatArray:
+    """New rows, read as those of the fit were, and checked by the family."""
+    rows = family.read_new(X)
+    if not family.matches_names:
+        _check_table(estimator, X, rows, reset=False)
+    family.check(rows)
+    return rows
+
+
+def column_names(estimator: BaseEstimator) -> list[str]:
+    """Names of the columns of the fit; columns of an array are numbered."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [f"column {j}" for j in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def _check_table(estimator: BaseEstimator, X: Any, rows: FloatArray, reset: bool) -> None:
+    if len(rows) == 0:
+        raise ValueError(f"X has 0 rows (shape={rows.shape}); at least 1 is needed")
+    if (X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim) == 1:
+        raise ValueError(
+            "X must be a table of rows and columns, got 1 dimension. Reshape your data: X.reshape(-1, 1) is one "
+            "column, X.reshape(1, -1) one row"
+        )
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+# --- bases of estimators ------------------------------------------------------------------------------------------
+
+
 class Rows(BaseEstimator):
-    """Checks of rows; ``family_`` is there once the estimator is fitted."""
+    """An estimator of dense rows of numbers; it has ``family_`` once it is fitted."""
+
+    family_: Family
 
     def _rows(self, X: Any, reset: bool) -> FloatArray:
         return checked_rows(self, X, reset)
@@ -36,40 +83,53 @@ class Rows(BaseEstimator):
         return tags
 
 
-class Mixture(ClusterMixin, DensityMixin, Rows):
-    """Predictions of a mixture with a given number of components, ``_density``."""
+class Density(Protocol):
+    """A fitted mixture, whatever way it was found."""
 
-    _density: MixtureDensity | SampledDensity
+    def log_weighted(self, X: FloatArray, /) -> FloatArray:
+        """Log of weight times density of each cluster (columns) for each row."""
+
+    def log_density(self, X: FloatArray, /) -> FloatArray:
+        """Log density of each row."""
+
+    def sample(self, n: int, rng: np.random.Generator, /) -> tuple[FloatArray, IntArray]:
+        """``n`` rows and their clusters."""
+
+
+class Mixture(ClusterMixin, DensityMixin, Rows):
+    """An estimator that answers questions about new rows from a fitted mixture, ``_mixture``.
+
+    Subclasses set ``_mixture`` in ``fit`` and write ``predict``.
+    """
+
+    _mixture: Density
     random_state: Any
 
-    def predict(self, X: ArrayLike) -> IntArray:
-        """Most probable component of each row."""
-        rows = self._new_rows(X)
-        return self._density.best(rows)
-
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Probability of each component (columns) for each row."""
-        rows = self._new_rows(X)
-        scores = self._density.log_weighted(rows)
+        """Probability of each cluster (columns) for each row; the last column of a ``DPMixture`` is a new cluster."""
+        return self._probabilities(self._new_rows(X))
+
+    def _probabilities(self, rows: FloatArray) -> FloatArray:
+        scores = self._mixture.log_weighted(rows)
         return np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
-        """Log density of each row."""
+        """Log density of each row; where the posterior was sampled, its mean density over draws."""
         rows = self._new_rows(X)
-        return self._density.log_density(rows)
+        return self._mixture.log_density(rows)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Mean log density of the rows; ``y`` is ignored."""
         return float(np.mean(self.score_samples(X)))
 
     def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
-        """Draw rows from the mixture.
+        """Draw rows from the fitted mixture.
 
         Returns
         -------
         rows : array (n_samples, D)
         labels : array of int
-            Component of each row.
+            Cluster of each row; -1 for a cluster that the rows of the fit did not have.
         """
         check_is_fitted(self)
-        return self._density.sample(whole_number("n_samples", n_samples, 1), as_generator(self.random_state))
+        return self._mixture.sample(whole_number("n_samples", n_samples, 1), as_generator(self.random_state))

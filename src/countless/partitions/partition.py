@@ -16,8 +16,9 @@ from ..core.validate import as_labels
 from ..families import verbs
 from ..families.base import Family
 from ..priors.verbs import Prior
-from .clusters import Clusters
+from .clusters import Clusters, refresh_slots
 from .seats import SPARE_SLOTS, FloatArray, IntArray, Seats, log_size_weight, slots_for
+from .sums import NO_WEIGHTS, add_by_label
 
 
 class Partition:
@@ -162,7 +163,10 @@ class Partition:
     def _rebuild(self) -> float:
         in_use = self.seats.in_use
         before = self.clusters.arrays.statistics[in_use]
-        _rebuild(self.hyper, self.rows, self.seats.arrays, self.clusters.arrays, self.n_clusters)
+        clusters = self.clusters.arrays
+        clusters.statistics[:] = 0.0
+        add_by_label(self.hyper, self.rows, NO_WEIGHTS, self.labels, clusters.statistics, clusters.work)
+        refresh_slots(self.hyper, clusters, in_use)
         after = self.clusters.arrays.statistics[in_use]
         return float(np.max(np.abs(before - after) / (1.0 + np.abs(after)), initial=0.0))
 
@@ -199,22 +203,6 @@ def thawed_parts(
 def _score_rows(family, statistics, cache, rows, work, out):
     for i in range(rows.shape[0]):
         out[i] = verbs.log_predictive(family, statistics, cache, 0, rows[i], work)
-
-
-@kernel
-def _rebuild(family, rows, seats, clusters, n_clusters):
-    statistics, work = clusters.statistics, clusters.work
-    width = statistics.shape[1]
-    for k in range(statistics.shape[0]):
-        for s in range(width):
-            statistics[k, s] = 0.0
-    for i in range(rows.shape[0]):
-        k = seats.labels[i]
-        verbs.row_statistics(family, rows[i], work)
-        for s in range(width):
-            statistics[k, s] += work[s]
-    for position in range(n_clusters):
-        verbs.refresh(family, statistics, clusters.cache, seats.active[position], work)
 
 
 @kernel

@@ -19,15 +19,13 @@ from numpy.typing import NDArray
 
 from ..core.jit import kernel
 from ..core.special import NEGLIGIBLE
-from ..families import verbs
+from ..partitions.sums import add_known_by_label
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # Weights are mostly zero where clusters are apart; then the second product visits those above zero only.
 SPARSE_BELOW = 0.2
-# Each row counts once.
-NO_WEIGHTS = np.empty(0)
 
 
 class Soft(NamedTuple):
@@ -51,11 +49,6 @@ class Hard(NamedTuple):
 
     sums: FloatArray
     labels: IntArray
-
-
-def statistics_of(hyper: Any, rows: FloatArray, out: FloatArray) -> None:
-    """Statistics of each row, as kernels take rows, into ``out``."""
-    _statistics(hyper, rows, out)
 
 
 def soften(
@@ -85,23 +78,12 @@ def assign(
 ) -> None:
     """One component for each row of a block: drawn where there are ``uniforms``, else the best; add up ``sums``."""
     _choose(statistics @ natural.T, uniforms, labels)
-    add_by_label(statistics, weights, labels, sums)
+    add_known_by_label(statistics, weights, labels, sums)
 
 
 def draw_many(statistics: FloatArray, natural: FloatArray, rng: np.random.Generator, labels: NDArray[Any]) -> None:
     """Components drawn independently for each row of a block; ``labels`` has shape (draw, row)."""
     _draw_many(statistics @ natural.T, rng, labels)
-
-
-def add_by_label(statistics: FloatArray, weights: FloatArray, labels: NDArray[Any], sums: FloatArray) -> None:
-    """Add the statistics of a block to those of the components of its rows; a negative label counts for none."""
-    _add_labelled(statistics, labels.astype(np.int64, copy=False), weights, sums)
-
-
-@kernel
-def _statistics(family, rows, out):
-    for i in range(rows.shape[0]):
-        verbs.row_statistics(family, rows[i], out[i])
 
 
 @kernel
@@ -205,14 +187,3 @@ def _add_positive(probabilities, statistics, sums):
             if share > 0.0:
                 for s in range(width):
                     sums[k, s] += share * statistics[i, s]
-
-
-@kernel
-def _add_labelled(statistics, labels, weights, sums):
-    width = statistics.shape[1]
-    for i in range(labels.size):
-        k = labels[i]
-        if k >= 0:
-            weight = weights[i] if weights.size else 1.0
-            for s in range(width):
-                sums[k, s] += weight * statistics[i, s]

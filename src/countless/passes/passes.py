@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from ..core.random import spawn
-from .blocks import NO_WEIGHTS, FloatArray, Hard, Soft, add_by_label, assign, draw_many, soften, statistics_of
+from ..partitions.sums import NO_WEIGHTS, add_known_by_label, row_statistics_of
+from .blocks import FloatArray, Hard, Soft, assign, draw_many, soften
 
 # Rows of a block: its statistics and scores stay in the cache of a core.
 BLOCK = 1024
@@ -142,7 +143,7 @@ class Passes:
         def parcel(rows: slice) -> FloatArray:
             sums = np.zeros((n_components, self._width))
             for part, statistics in self._blocks(rows):
-                add_by_label(statistics, self._weights(part), labels[part], sums)
+                add_known_by_label(statistics, self._weights(part), labels[part].astype(np.int64, copy=False), sums)
             return sums
 
         return np.asarray(sum(self.map(parcel, self._parcels), start=np.zeros((n_components, self._width))))
@@ -186,11 +187,8 @@ class Passes:
         """Statistics of some rows, a block at a time: rows in local units are never kept."""
         for start in range(part.start, part.stop, BLOCK):
             stop = min(start + BLOCK, part.stop)
-            statistics_of(
-                self.problem.hyper,
-                self.problem.table.block(slice(start, stop)),
-                out[start - part.start :][: stop - start],
-            )
+            rows = self.problem.table.block(slice(start, stop))
+            row_statistics_of(self.problem.hyper, rows, out[start - part.start : stop - part.start])
 
 
 class _OneBlasThread:

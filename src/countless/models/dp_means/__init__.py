@@ -1,1 +1,1 @@
-"""DPMeans: clusters at a price each."""
+"""DPMeans: k-means with a penalty for each cluster."""

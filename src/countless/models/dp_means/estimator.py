@@ -1,4 +1,4 @@
-"""DPMeans: clusters at a price each, behind the scikit-learn interface."""
+"""DPMeans: k-means with a penalty for each cluster, behind the scikit-learn interface."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.random import as_generator
-from ...core.validate import as_weights, choose, whole_number
+from ...core.validate import as_weights, by_first_appearance, choose, whole_number
 from ...families import FAMILIES, Family, resolve_family
 from ...families.arrays import one_number
-from ..table import checked_rows
-from .divergences import Measure, divergences, number_by_appearance
-from .partition import Table, threads
-from .search import distinct_rows, solve
+from ..rows import checked_rows
+from .divergences import Measure, divergences
+from .rows import WeightedRows, distinct_rows, threads
+from .search import solve
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
 class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    """K-means whose number of clusters follows from the price of a cluster.
+    """K-means whose number of clusters follows from a penalty for each cluster.
 
     The labels minimise J = the sum over rows of their divergence from the mean of their cluster + ``penalty`` times the
     number of clusters: the limit of a Dirichlet process mixture as the spread of its clusters goes to zero (Kulis and
@@ -32,8 +32,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     Parameters
     ----------
     penalty : float, optional
-        What a cluster costs, in units of the divergence. Default: set from the data, for the number of clusters that
-        holds over the widest range of penalties, compared with rows drawn from one cluster.
+        What a cluster costs, in units of the divergence. Default: chosen from the data, for the number of clusters
+        that is best over the widest range of penalties, compared with rows drawn from one cluster.
     n_clusters : int, optional
         Find this number of clusters instead, and a penalty that fits it. Not together with ``penalty``.
     divergence : str or family object
@@ -48,13 +48,13 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     splits : bool
         Whether clusters are also halved where that lowers J (default). False: a cluster opens only at a single row
         farther than the penalty from every centre, as DP-means was first described. The penalty then is the squared
-        radius of a cluster, whatever the number of rows in it.
+        radius of a cluster, whatever the number of its rows.
     restarts : int
-        Searches from different starts, of which the best is kept; beyond 20,000 rows they run on a sample.
+        Searches from different starts, of which the best is kept; with more than 20,000 rows they run on a sample.
     max_iter : int
-        Most passes over the rows of one search.
+        Largest number of passes over the rows in one search.
     tol : float
-        Stop passing over the rows when J falls by less than this share of it.
+        Stop when a pass over the rows lowers J by less than this fraction.
     random_state : None, int, Generator or RandomState
         Seed. The same seed gives the same result whatever the number of threads.
     n_threads : int, optional
@@ -68,9 +68,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         Mean of the rows of each cluster.
     n_clusters_ : int
     penalty_ : float
-        The penalty in use: as given, suggested, or fitting ``n_clusters``.
+        The penalty in use: as given, chosen from the data, or fitting ``n_clusters``.
     count_weight_ : float
-        Weight of the counts in J; 0 where they are not kept.
+        Weight of the counts in J; 0 if they are not kept.
     objective_ : float
         J at ``labels_``.
     objective_trace_ : array
@@ -81,15 +81,15 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 
     Notes
     -----
-    Passes over the rows with the centres held get stuck early and depend on the order of the rows. Here single rows
-    are exchanged (counting what a move does to both means), pairs of clusters are joined and clusters are halved
-    until none of these lowers J. With ``splits`` the best number of clusters for a penalty grows with the number of
-    rows: halving a Gaussian cluster of n rows and variance s² saves about 0.64 n s². A penalty that is meant as a
-    squared radius gives very many clusters on a large table, slowly; ``splits=False`` is for that.
+    Passes over the rows with fixed centres get stuck early and depend on the order of the rows. Here single rows also
+    move (counting what a move does to both means), pairs of clusters are joined and clusters are halved until none of
+    these lowers J. With ``splits`` the best number of clusters for a penalty grows with the number of rows: halving a
+    Gaussian cluster of n rows and variance s² saves about 0.64 n s². A penalty that is meant as a squared radius then
+    gives very many clusters on a large table, slowly; use ``splits=False``.
 
-    With ``n_clusters`` the penalty is the middle, on a logarithmic scale, of those between what the best halves save
-    and what the cheapest join costs. The bisection of Raykov et al. (app. D) can jump over a number for ever; here the
-    number asked for is what comes out, also where no penalty makes it the best one.
+    With ``n_clusters`` the penalty is midway, on a logarithmic scale, between what the best halves save and what the
+    cheapest join costs. The bisection of Raykov et al. (app. D) can miss a number of clusters; here the result always
+    has the number asked for, even where no penalty makes it the best one.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Cluster the rows of ``X``; ``y`` is ignored.
 
-        ``sample_weight`` counts a row so many times; rows of weight zero get a label and have no other effect.
+        A row of ``sample_weight`` w counts w times; rows of weight zero get a label and have no other effect.
         """
         settings = self._settings()
         rng = as_generator(self.random_state)
@@ -146,40 +146,43 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             family.check(rows)
             family = family.resolve(given)
         measure = Measure.of(family, given)
-        table, place = distinct_rows(measure, given, given_weights, self.n_clusters)
-        with threads(self.n_threads) as table.run:
-            solution = solve(table, rng, **settings)
-        part = solution.partition
+        data, place = distinct_rows(measure, given, given_weights, self.n_clusters)
+        with threads(self.n_threads) as data.run:
+            solution = solve(data, rng, **settings)
+        found = solution.clustering
         self.penalty_, self.count_weight_ = solution.penalty, solution.count_weight
-        labels, order = part.labels[place], np.zeros(part.n_clusters, dtype=np.int64)
-        self.n_clusters_ = self._n_features_out = number_by_appearance(labels, order)
-        self._measure, self._sums = measure, part.sums[order]
+        former = found.labels[place]
+        labels = by_first_appearance(former)
+        order = np.empty(int(labels.max()) + 1, dtype=np.int64)
+        order[labels] = former
+        self.n_clusters_ = self._n_features_out = len(order)
+        self._measure, self._sums = measure, found.sums[order]
         self.cluster_centers_ = measure.centres(self._sums)
         self.labels_ = labels
         if not counted.all():
             self.labels_ = np.empty(len(rows), dtype=np.int64)
             self.labels_[counted] = labels
             self.labels_[~counted] = self._nearest(rows[~counted])
-        self.objective_ = part.value()
-        self.objective_trace_ = np.array(part.trace)
-        self.n_iter_ = part.n_iter
+        self.objective_ = found.value()
+        self.objective_trace_ = np.array(found.trace)
+        self.n_iter_ = found.n_iter
         return self
 
     def predict(self, X: ArrayLike) -> IntArray:
-        """The cluster that a row costs least in: that of the nearest centre, unless counts are kept."""
+        """The cluster in which each row costs least: that of the nearest centre, unless counts are kept."""
         return self._nearest(self._new_rows(X))
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Divergence of each row from each centre."""
         rows = self._measure.local(self._new_rows(X))
         out = np.empty((len(rows), self.n_clusters_))
-        divergences(self._measure.hyper, rows, self._sums / self._sums[:, :1], self._measure.n_statistics, out)
+        divergences(self._measure.divergence, rows, self._sums / self._sums[:, :1], out)
         return out
 
     def _nearest(self, rows: FloatArray) -> IntArray:
         with threads(self.n_threads) as run:
-            table = Table(self._measure, self._measure.local(rows), np.ones(len(rows)), run)
-            return table.nearest(self._sums, self.count_weight_)
+            data = WeightedRows(self._measure, self._measure.local(rows), np.ones(len(rows)), run)
+            return data.nearest(self._sums, self.count_weight_)
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)

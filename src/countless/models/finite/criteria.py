@@ -1,7 +1,7 @@
 """Information criteria of a fitted mixture; the smaller the better.
 
-AIC (Akaike 1974) and BIC (Schwarz 1978) in the usual scale, twice that of Pletscher 2007, section 2.4.3; ICL
-(Biernacki, Celeux and Govaert 2000) adds twice the entropy of the assignments, so that overlaps are paid for.
+AIC (Akaike 1974) and BIC (Schwarz 1978) on the usual scale, twice that of Pletscher 2007, section 2.4.3; ICL
+(Biernacki, Celeux and Govaert 2000) adds twice the entropy of the assignments, a penalty for clusters that overlap.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..mixture.state import FloatArray
+from ...partitions.seats import FloatArray
 
 
 def penalty(criterion: str, n_parameters: float, n_rows: float) -> float:
@@ -30,12 +30,12 @@ def bic(log_likelihood: float, n_parameters: int, n_rows: float, entropy: float 
 
 
 def icl(log_likelihood: float, n_parameters: int, n_rows: float, entropy: float) -> float:
-    """BIC + 2 entropy, the entropy being that of the probabilities of the components, summed over rows."""
+    """BIC + 2 entropy; the entropy is that of the probabilities of the components, summed over rows."""
     return bic(log_likelihood, n_parameters, n_rows) + 2.0 * entropy
 
 
 def total_entropy(log_weighted: FloatArray, weights: FloatArray | None = None) -> float:
-    """Sum over rows of the entropy of their components, from the logs of weight times density."""
+    """Entropy of the components of each row, summed over rows; from logs of weight times density."""
     logs = log_weighted - np.logaddexp.reduce(log_weighted, axis=1, keepdims=True)
     each = -np.sum(np.exp(logs) * np.maximum(logs, -1e300), axis=1)
     return float(each.sum() if weights is None else each @ weights)

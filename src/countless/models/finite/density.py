@@ -1,6 +1,6 @@
-"""Densities of a mixture with a given number of components, for new rows: at one set of parameters, or averaged.
+"""Densities of new rows under a mixture with a given number of components: at given parameters, or averaged over draws.
 
-Both answer the same questions, so that an estimator need not know how its mixture was found.
+Both classes have the same methods, so that an estimator need not know how its mixture was found.
 """
 
 from __future__ import annotations
@@ -10,23 +10,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.jit import kernel
-from ...families import Family, verbs
+from ...families import Family
 from ...families.arrays import require_squares
-from ..mixture.state import FloatArray, IntArray, Problem
+from ...partitions.scores import naturals_of
+from ...partitions.seats import FloatArray, IntArray
+from ...partitions.sums import row_statistics_of
+from ..mixture.problem import Problem
 
-# Rows that are scored at a time.
+# Rows that are scored at once.
 BLOCK = 4096
 
 
 @dataclass(frozen=True)
 class MixtureDensity:
-    """A mixture of a family's components at given parameters, in units of its own.
+    """A mixture at given parameters, in local units.
 
     Attributes
     ----------
     family : Family
-        For rows ``(X - shift) / scale``.
+        The family of the rows ``(X - shift) / scale``.
     shift, scale : array
     log_weights : array (K,)
     parameters : array (K, P)
@@ -82,32 +84,32 @@ class MixtureDensity:
     def _scores(self, X: FloatArray) -> Iterator[FloatArray]:
         hyper = self.family.prepare()
         natural = np.zeros((len(self.log_weights), self.family.layout().statistics))
-        _naturals(hyper, self.parameters, natural)
+        naturals_of(hyper, self.parameters, natural)
         natural[:, 0] += self.log_weights - np.log(self.scale).sum()
         for start in range(0, len(X), BLOCK):
             block = self.family.arrange(X[start : start + BLOCK])
-            with np.errstate(over="ignore"):  # what overflows is named below
+            with np.errstate(over="ignore"):  # require_squares reports what overflows
                 local = np.ascontiguousarray((block - self.shift) / self.scale)
             require_squares(local, block)
             statistics = np.empty((len(local), natural.shape[1]))
-            _statistics(hyper, local, statistics)
+            row_statistics_of(hyper, local, statistics)
             yield statistics @ natural.T
 
 
 @dataclass(frozen=True)
 class SampledDensity:
-    """The same questions answered by draws of the partition of rows into at most ``n_components`` clusters.
+    """A mixture averaged over draws of the partition of the rows into at most ``n_components`` clusters.
 
     Attributes
     ----------
     n_components, n_used : int
-        Components, and those of them that have rows.
+        Number of components, and of those that have rows.
     probabilities : callable
-        Probabilities of the clusters that have rows, and (last column) of any other component.
+        Probabilities of the clusters that have rows and, in the last column, of all other components together.
     averaged : callable
         Log density of each row, averaged over the draws.
     draw : callable
-        ``n`` rows and their clusters, -1 for any other component.
+        ``n`` rows and their clusters, -1 for a component without rows.
     """
 
     n_components: int
@@ -119,7 +121,7 @@ class SampledDensity:
     def log_weighted(self, X: FloatArray) -> FloatArray:
         """Log of the probability of each component times the density of the row.
 
-        Components without rows are all alike, and share what is left.
+        Components without rows are alike and share the rest of the probability.
         """
         n_empty = self.n_components - self.n_used
         given = self.probabilities(X)
@@ -143,15 +145,3 @@ class SampledDensity:
         if other.any():
             labels = np.where(other, rng.integers(self.n_used, self.n_components, n), labels)
         return rows, labels
-
-
-@kernel
-def _naturals(family, parameters, natural):
-    for k in range(parameters.shape[0]):
-        verbs.natural(family, parameters, k, natural[k])
-
-
-@kernel
-def _statistics(family, rows, out):
-    for i in range(rows.shape[0]):
-        verbs.row_statistics(family, rows[i], out[i])

@@ -1,8 +1,8 @@
-"""EM: a mixture with a given number of components by maximum likelihood, or at the mode of its posterior.
+"""EM: a mixture with a given number of components, by maximum likelihood or at the mode of the posterior.
 
 Pletscher 2007, section 2.4.2, for any family: one pass over the rows gives the weighted statistics of each component
-(E step), ``estimate`` turns them into parameters (M step), component k weighs n_k / N. The log likelihood (plus the log
-prior of the parameters, where it counts) never falls.
+(E step), and ``estimate`` turns them into parameters (M step); component k has the weight n_k / N. The objective, log
+likelihood or log posterior, never falls.
 """
 
 from __future__ import annotations
@@ -13,22 +13,34 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...chains.jobs import Monitor, run_jobs
 from ...chains.watch import Watch
 from ...core.jit import kernel
 from ...core.validate import as_labels, choose, whole_number
 from ...families import verbs
+from ...partitions.seats import FloatArray, IntArray
 from ...passes.passes import Passes
-from ..mixture.state import FloatArray, IntArray, Problem
+from ..mixture.problem import Problem
 from .seeds import SEEDS
 
 
 class MixtureFit(NamedTuple):
-    """One mixture: log weights and parameters (rows of the family's layout, local units), and how it was found.
+    """Result of one restart.
 
-    ``objective`` is the log likelihood, or log posterior, after each step; ``log_likelihood`` is that of the last.
-    ``held`` marks components whose spread was kept from vanishing, or that have no rows.
+    Attributes
+    ----------
+    log_weights : array (K,)
+    parameters : array (K, P)
+        Rows of the family's layout, in local units.
+    objective : array
+        Log likelihood, or log posterior, after each step.
+    log_likelihood : float
+        After the last step.
+    converged : bool
+    singular : array of bool (K,)
+        Components whose spread was kept at its floor, or that have no rows.
     """
 
     log_weights: FloatArray
@@ -36,12 +48,12 @@ class MixtureFit(NamedTuple):
     objective: FloatArray
     log_likelihood: float
     converged: bool
-    held: Any
+    singular: NDArray[np.bool_]
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What the best of several fits has most of: the likelihood of a vanishing component says nothing."""
-        return not self.held.any(), float(self.objective[-1])
+        """The best fit has the largest rank; likelihoods of singular components are not comparable."""
+        return not self.singular.any(), float(self.objective[-1])
 
 
 @dataclass(frozen=True)
@@ -53,9 +65,9 @@ class EM:
     prior_weight : float
         0 for maximum likelihood, 1 for the mode of the posterior of the parameters.
     restarts : int
-        Starts, of which the best end is kept. A start that is given as labels is tried once.
+        Starts, of which the best result is kept. A start that is given as labels is tried once.
     max_iter : int
-        Limit on the passes over the rows in one restart.
+        Largest number of passes over the rows in one restart.
     tol : float
         A restart has converged when a pass gains less than this per row.
     start : str or array of labels
@@ -92,9 +104,9 @@ class EM:
     def run(
         self, problem: Problem, counts: list[int], rng: np.random.Generator, watch: Watch | None = None
     ) -> list[MixtureFit]:
-        """The best fit for each number of components in ``counts``; all restarts of all of them run side by side.
+        """The best fit for each number of components in ``counts``; all restarts run in parallel.
 
-        On an interrupt what is done by then is kept.
+        After an interrupt each restart returns the state that it has reached.
         """
         given = None if isinstance(self.start, str) else _given_start(self.start, problem.n_rows, counts)
         seed = None if given is not None else choose("start", self.start, SEEDS, "an array of labels")
@@ -106,7 +118,7 @@ class EM:
                 if given is not None:
                     sums, first_weight = passes.sums_of(given, k), self.prior_weight
                 else:
-                    # The prior keeps components that begin with a row or two from vanishing at once.
+                    # In the first step the prior keeps components of one or two rows from collapsing.
                     sums, first_weight = seed(problem, k, stream), 1.0  # type: ignore[misc]
                 fit = self._climb(passes, sums, first_weight, monitor)
                 monitor.advance(f"{k} components")
@@ -122,13 +134,13 @@ class EM:
         _, cache, work = family.allocate(n_components)
         parameters = np.zeros((n_components, family.layout().parameters))
         natural = np.zeros_like(sums)
-        held = np.zeros(n_components, dtype=np.bool_)
+        singular = np.zeros(n_components, dtype=np.bool_)
         total = float(sums[:, 0].sum())
         enough = self.tol * (problem.n_rows if problem.weights is None else float(problem.weights.sum()))
         objective: list[float] = []
         converged, weight = False, first_weight
         while not converged and len(objective) < self.max_iter and not (objective and monitor.stopping.is_set()):
-            log_prior = _maximise(problem.hyper, sums, cache, work, weight, parameters, natural, held)
+            log_prior = _maximise(problem.hyper, sums, cache, work, weight, parameters, natural, singular)
             log_weights = np.log(np.maximum(sums[:, 0] / total, 1e-300))
             natural[:, 0] += log_weights
             soft = passes.soften(natural)
@@ -136,17 +148,22 @@ class EM:
             objective.append(log_likelihood + (self.prior_weight * log_prior if self.prior_weight else 0.0))
             converged = len(objective) > 1 and not objective[-1] - objective[-2] > enough
             sums, total, weight = soft.sums, float(soft.sums[:, 0].sum()), self.prior_weight
-        return MixtureFit(log_weights, parameters, np.array(objective), log_likelihood, converged, held)
+        return MixtureFit(log_weights, parameters, np.array(objective), log_likelihood, converged, singular)
 
 
 def estimate_from_labels(problem: Problem, labels: IntArray, n_components: int, prior_weight: float) -> FloatArray:
-    """Parameters of each component when the rows have these labels."""
+    """Parameters of each component when the rows have these labels.
+
+    Raises ValueError where a label names no component: kernels do not check the places that they write to.
+    """
+    if labels.max() >= n_components:
+        raise ValueError(f"labels name {labels.max() + 1} clusters, but there are {n_components} components")
     with Passes(problem) as passes:
         sums = passes.sums_of(labels, n_components)
     _, cache, work = problem.family.allocate(n_components)
     parameters = np.zeros((n_components, problem.family.layout().parameters))
-    held = np.zeros(n_components, dtype=np.bool_)
-    _maximise(problem.hyper, sums, cache, work, prior_weight, parameters, np.zeros_like(sums), held)
+    singular = np.zeros(n_components, dtype=np.bool_)
+    _maximise(problem.hyper, sums, cache, work, prior_weight, parameters, np.zeros_like(sums), singular)
     return parameters
 
 
@@ -158,12 +175,12 @@ def _given_start(start: Any, n_rows: int, counts: list[int]) -> IntArray:
 
 
 @kernel
-def _maximise(family, sums, cache, work, prior_weight, parameters, natural, held):
+def _maximise(family, sums, cache, work, prior_weight, parameters, natural, singular):
     """M step; returns the log prior of all parameters."""
     log_prior = 0.0
     for k in range(sums.shape[0]):
         verbs.refresh(family, sums, cache, k, work)
-        held[k] = verbs.estimate(family, sums, cache, k, prior_weight, parameters)
+        singular[k] = verbs.estimate(family, sums, cache, k, prior_weight, parameters)
         verbs.natural(family, parameters, k, natural[k])
         log_prior += verbs.log_prior(family, parameters, k)
     return log_prior

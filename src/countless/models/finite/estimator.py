@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from ...chains.engine import Inference, engines_for
 from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, whole_number
 from ...families import Family, resolve_family
-from ...inference import ENGINES, Inference, Problem
 from ...posterior import Posterior
 from ...priors import FiniteDirichlet
 from ..mixture.estimator import DPMixture
+from ..mixture.problem import Problem
 from ..rows import Mixture
 from .criteria import CRITERIA, total_entropy
 from .density import MixtureDensity, SampledDensity
@@ -29,7 +30,18 @@ IntArray = NDArray[np.int64]
 PRIOR_WEIGHT = {"em": 0.0, "map": 1.0}
 
 
-class FiniteMixture(Mixture):
+class ComponentMixture(Mixture):
+    """Base of mixtures with a given number of components."""
+
+    _mixture: MixtureDensity | SampledDensity
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """Most probable component of each row."""
+        rows = self._new_rows(X)
+        return self._mixture.best(rows)
+
+
+class FiniteMixture(ComponentMixture):
     """Mixture model with a given number of components.
 
     Parameters
@@ -39,23 +51,23 @@ class FiniteMixture(Mixture):
     family : str or family object
         What the data of one component look like, as for ``DPMixture``. ``"gaussian"`` (default) and
         ``"diagonal-gaussian"`` estimate mean and (co)variance of each component. ``"spherical-gaussian"`` and
-        ``"gaussian-known-covariance"`` take the variance as given and estimate the means, as Pletscher and Faul do;
-        give it, ``SphericalGaussian(variance=0.1)``, or a rough guess from the data is used. ``"multinomial"`` is
-        the sources' asymmetric clustering model (ACM).
+        ``"gaussian-known-covariance"`` take the variance as known and estimate the means, as Pletscher and Faul do;
+        set it, ``SphericalGaussian(variance=0.1)``, or a rough guess from the data is used. ``"multinomial"`` is
+        the asymmetric clustering model (ACM).
     method : str or inference object
-        ``"em"`` (default): maximum likelihood. ``"map"``: EM for the mode of the posterior of the parameters, under
-        the family's prior; the mode is that of the parameters in the basis in which they are free (log rates, log
-        odds, soft-max, log covariance). ``"gibbs"`` or an object of ``countless.inference``: the partition under a
-        finite Dirichlet prior with as many components is sampled; some components may then have no rows.
+        ``"em"`` (default): maximum likelihood. ``"map"``: EM for the mode of the posterior of the parameters under
+        the prior of the family; the mode is taken in the unconstrained basis of the parameters (log rates, log odds,
+        soft-max, log covariance). ``"gibbs"`` or an object of ``countless.inference``: the partition is sampled under
+        a finite Dirichlet prior with ``n_components`` components, some of which may have no rows.
     restarts : int
-        Starts of EM; the best end is kept.
+        Starts of EM; the best result is kept.
     max_iter : int
-        Limit on the passes over the rows in one restart of EM.
+        Largest number of passes over the rows in one restart of EM.
     tol : float
         EM has converged when a pass gains less than this per row.
     start : str or array of labels
         Where EM begins: ``"kmeans++"`` (with the divergence of the family), ``"random"`` (random rows as centres), or
-        labels of the rows, for which no restarts are made.
+        labels of the rows, which are tried once.
     n_threads : int, optional
         Threads of EM; default, one per core. The result does not depend on it.
     random_state : None, int, Generator or RandomState
@@ -72,20 +84,20 @@ class FiniteMixture(Mixture):
     weights_ : array (K,)
     parameters_ : dict of arrays
         Parameters of the components by name, in the units of the data, for example ``"mean"`` and ``"covariance"``.
-        Of sampled partitions: the posterior mode given ``labels_``.
+        Where partitions were sampled: the posterior mode given ``labels_``.
     log_likelihood_ : float
-        Log likelihood of the rows at these parameters; for sampling, of their predictive density.
+        Log likelihood of the rows at these parameters; where partitions were sampled, their log predictive density.
     objective_ : array
-        What EM raised, after each step: log likelihood, or with the log prior of the parameters. Never falls.
+        What EM maximises, after each step: the log likelihood, with ``"map"`` plus the log prior of the parameters.
     n_iter_ : int
     converged_ : bool
     singular_ : array of bool (K,)
-        Components that were kept from collapsing onto too few rows, by a floor of 1e-8 times the variance of the data,
-        or that lost all rows; a warning names them. Of several restarts one without such components is preferred.
+        Components that collapsed onto too few rows, so that their variance was kept at a floor of 1e-8 times that of
+        the data, or that lost all rows; a warning names them. Restarts without such components are preferred.
     n_parameters_ : int
         Number of free parameters.
     posterior_ : Posterior or None
-        Draws of the partition, where it was sampled.
+        Draws of the partition if it was sampled.
     family_ : the family in use, with every hyperparameter set.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
@@ -131,13 +143,13 @@ class FiniteMixture(Mixture):
         self.progress = progress
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the mixture to the rows of ``X``, each counted ``sample_weight`` times; ``y`` is ignored."""
+        """Fit the mixture to the rows of ``X``, each weighted by its ``sample_weight``; ``y`` is ignored."""
         n_components = whole_number("n_components", self.n_components, 1)
         family = resolve_family(self.family)
         rng = as_generator(self.random_state)
         rows = self._rows(X, reset=True)
         if n_components > len(rows):
-            raise ValueError(f"n_components={n_components} is more than the rows of X, n_samples={len(rows)}")
+            raise ValueError(f"n_components={n_components} exceeds the number of rows of X, n_samples={len(rows)}")
         family.check(rows)
         weights = as_weights(sample_weight, len(rows))
         self.family_ = family.resolve(rows)
@@ -167,20 +179,20 @@ class FiniteMixture(Mixture):
         rows = self._new_rows(X)
         if self.posterior_ is not None:
             raise ValueError(f"{name} compares mixtures at their best parameters; use method 'em' or 'map'")
-        scores = self._density.log_weighted(rows)
+        scores = self._mixture.log_weighted(rows)
         log_likelihood = float(np.logaddexp.reduce(scores, axis=1).sum())
         return CRITERIA[name](log_likelihood, self.n_parameters_, len(scores), total_entropy(scores))
 
     def _keep(self, rows: FloatArray, problem: Problem, fit: MixtureFit) -> None:
-        """Store an end of EM, with the components in the order in which the rows meet them."""
+        """Store a result of EM, with the components numbered by first appearance in the rows."""
         density = MixtureDensity.of(problem, fit.log_weights, fit.parameters)
         labels = density.best(rows)
-        met, first = np.unique(labels, return_index=True)
-        seen = met[np.argsort(first)]
-        order = np.concatenate([seen, np.setdiff1d(np.arange(len(fit.log_weights)), seen)])
-        self._density = ordered = density.reordered(order)
+        used, first = np.unique(labels, return_index=True)
+        used = used[np.argsort(first)]
+        order = np.concatenate([used, np.setdiff1d(np.arange(len(fit.log_weights)), used)])
+        self._mixture = ordered = density.reordered(order)
         self.labels_ = np.argsort(order)[labels]
-        self.n_clusters_ = len(met)
+        self.n_clusters_ = len(used)
         self.weights_ = np.exp(fit.log_weights[order])
         self.parameters_ = ordered.describe()
         self.n_parameters_ = density.n_parameters()
@@ -188,15 +200,15 @@ class FiniteMixture(Mixture):
         self.objective_ = fit.objective
         self.n_iter_ = len(fit.objective)
         self.converged_ = fit.converged
-        self.singular_ = fit.held[order]
+        self.singular_ = fit.singular[order]
         self.posterior_: Posterior | None = None
 
     def _warn(self) -> None:
         if self.singular_.any():
             names = ", ".join(map(str, np.flatnonzero(self.singular_)))
             warnings.warn(
-                f"singular components were held from collapsing: {names}; use fewer components, method='map', or more "
-                "restarts",
+                f"singular components: {names} (collapsed onto too few rows); use fewer components, method='map', or "
+                "more restarts",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -211,15 +223,16 @@ class FiniteMixture(Mixture):
         self, rows: FloatArray, problem: Problem, rng: np.random.Generator, sample_weight: Any
     ) -> None:
         if sample_weight is not None:
-            raise ValueError("sample_weight: samplers count every row once; leave it out, or use method 'em' or 'map'")
+            raise ValueError("sample_weight: samplers count every row once; omit it, or use method 'em' or 'map'")
         model = DPMixture(self.family_, problem.prior, self._engine(), rng, self.progress).fit(rows)
-        n_components, n_used = whole_number("n_components", self.n_components, 1), model.n_clusters_
-        self._density = SampledDensity(n_components, n_used, model.predict_proba, model.score_samples, model.sample)
-        share = model.concentration_ / n_components
-        sizes = np.bincount(model.labels_, minlength=n_components)
+        n_components, n_used = int(self.n_components), model.n_clusters_
+        # Refuses labels beyond the last component, so it comes before anything that is indexed by them.
+        parameters = estimate_from_labels(problem, model.labels_, n_components, prior_weight=1.0)
+        self._mixture = SampledDensity(n_components, n_used, model.predict_proba, model.score_samples, model.sample)
         self.labels_, self.n_clusters_, self.posterior_ = model.labels_, n_used, model.posterior_
+        sizes = np.bincount(model.labels_, minlength=n_components)
+        share = model.concentration_ / n_components
         self.weights_ = (sizes + share) / (len(rows) + model.concentration_)
-        parameters = estimate_from_labels(problem, self.labels_, n_components, prior_weight=1.0)
         at_labels = MixtureDensity.of(problem, np.log(self.weights_), parameters)
         self.parameters_, self.n_parameters_ = at_labels.describe(), at_labels.n_parameters()
         self.log_likelihood_ = float(model.score_samples(rows).sum())
@@ -229,7 +242,7 @@ class FiniteMixture(Mixture):
         self.singular_ = np.zeros(n_components, dtype=np.bool_)
 
     def _engine(self) -> str | Inference:
-        names = {name for name in ENGINES if name not in PRIOR_WEIGHT}
+        names = {name for name in engines_for("mixture") if name not in PRIOR_WEIGHT}
         if isinstance(self.method, Inference) or (isinstance(self.method, str) and self.method in names):
             return self.method
         listed = ", ".join(repr(name) for name in sorted(names | set(PRIOR_WEIGHT)))

@@ -1,4 +1,4 @@
-"""MixtureSearch: finite mixtures for a range of numbers of components, and the one that a criterion prefers."""
+"""MixtureSearch: finite mixtures with different numbers of components, of which a criterion chooses one."""
 
 from __future__ import annotations
 
@@ -14,35 +14,34 @@ from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, choose, whole_number
 from ...families import Family, resolve_family
-from ...inference import Problem
 from ...priors import FiniteDirichlet
-from ..rows import Mixture
+from ..mixture.problem import Problem
 from .criteria import CRITERIA, total_entropy
 from .em import EM, MixtureFit
-from .estimator import PRIOR_WEIGHT, FiniteMixture
+from .estimator import PRIOR_WEIGHT, ComponentMixture, FiniteMixture
 
 FloatArray = NDArray[np.float64]
 
 
-class MixtureSearch(Mixture):
-    """Finite mixtures by EM for each number of components in a range; the best by an information criterion is kept.
+class MixtureSearch(ComponentMixture):
+    """Finite mixtures by EM for a range of numbers of components; an information criterion chooses among them.
 
     Parameters
     ----------
     family : str or family object
         What the data of one component look like, as for ``FiniteMixture``.
     criterion : {"bic", "aic", "icl"}
-        ``"bic"`` (default) finds the number of components of well separated data; ``"aic"`` tends to more;
-        ``"icl"`` asks that clusters be apart.
+        ``"bic"`` (default) finds the number of components of well separated data; ``"aic"`` tends to choose more;
+        ``"icl"`` prefers clusters that do not overlap.
     n_components : range, list of int or int, optional
         Numbers to try; those above the number of rows are left out. Default: 1 to 10.
     method : {"em", "map"}
-        Maximum likelihood, or the mode of the posterior. With ``"map"`` no component collapses, so that small clusters
-        of a full covariance can be compared.
+        Maximum likelihood, or the mode of the posterior. With ``"map"`` no component collapses, so that mixtures
+        with small clusters of full covariance can be compared.
     restarts : int
-        Starts of EM for each number; all run side by side.
+        Starts of EM for each number; they run in parallel.
     max_iter : int
-        Limit on the passes over the rows in one restart.
+        Largest number of passes over the rows in one restart.
     tol : float
         EM has converged when a pass gains less than this per row.
     start : {"kmeans++", "random"}
@@ -60,7 +59,7 @@ class MixtureSearch(Mixture):
         One entry per number tried: ``"n_components"``, ``"log_likelihood"``, ``"n_parameters"``, ``"aic"``, ``"bic"``,
         ``"icl"``, ``"n_iter"``, ``"converged"``, ``"singular"``.
     best_estimator_ : FiniteMixture
-        The mixture with the smallest score; among those without singular components, if there are any.
+        The mixture with the smallest score, among those without singular components if there are any.
     n_clusters_ : int
         Its number of components.
     n_iter_ : int
@@ -131,12 +130,12 @@ class MixtureSearch(Mixture):
         models = [self._model(k, rows, problem, fit) for k, fit in zip(counts, fits, strict=True)]
         table = [_scores(model, rows, weights, total) for model in models]
         self.scores_ = {name: np.array([entry[name] for entry in table]) for name in table[0]}
-        # A component that collapsed makes the likelihood as large as its floor allows: such a score means nothing.
+        # The likelihood of a collapsed component is as large as the floor of its variance allows: it means nothing.
         scores, singular = self.scores_[self.criterion], self.scores_["singular"]
         best = int(np.argmin(scores if singular.all() else np.where(singular, np.inf, scores)))
         self.best_estimator_ = models[best]
         self.best_estimator_._warn()
-        self._density = self.best_estimator_._density
+        self._mixture = self.best_estimator_._mixture
         self.labels_ = self.best_estimator_.labels_
         self.n_clusters_ = counts[best]
         self.n_iter_ = self.best_estimator_.n_iter_
@@ -160,7 +159,7 @@ class MixtureSearch(Mixture):
         fitting = [k for k in counts if k <= n_rows]
         if not fitting:
             raise ValueError(
-                f"n_components must hold a number of at most n_samples={n_rows}, got {self.n_components!r}"
+                f"n_components must include a number of at most n_samples={n_rows}, got {self.n_components!r}"
             )
         return fitting
 
@@ -176,7 +175,7 @@ class MixtureSearch(Mixture):
 
 
 def _scores(model: FiniteMixture, rows: FloatArray, weights: FloatArray | None, total: float) -> dict[str, Any]:
-    entropy = total_entropy(model._density.log_weighted(rows), weights)
+    entropy = total_entropy(model._mixture.log_weighted(rows), weights)
     known = model.log_likelihood_, model.n_parameters_, total, entropy
     return {
         "n_components": model.n_components,

@@ -1,37 +1,66 @@
-"""Where EM begins: k-means++ for any family, with its divergence in the place of the squared distance.
+"""Where EM begins: k-means++ for any family, with its divergence in place of the squared distance.
 
-Arthur and Vassilvitskii (2007): a row becomes a centre with probability proportional to its divergence from the
-centres so far, here the best of a few such draws; then a few rounds of hard clustering (Banerjee et al. 2005). A centre
-is pulled slightly towards the mean of all rows, so that one that never saw a count is not infinitely far from it.
+Seeds are drawn by k-means++, the best of a few draws each; then come a few rounds of hard clustering (Banerjee et al.
+2005). Centres are pulled slightly towards the mean of all rows, so that a row with a count is not infinitely far from a
+centre that has none.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.jit import kernel
 from ...families import verbs
-from ..mixture.state import FloatArray, Problem
+from ...families.verbs import implements
+from ...partitions.seats import FloatArray
+from ...partitions.seeding import Seeds, draw_seeds, scatter_seeds, seed_losses
+from ...partitions.sums import add_known_by_label, row_statistics_of
+from ..mixture.problem import Problem
 
-# Rows that centres are sought among, at least; and for each centre. EM itself goes over all of them.
+# Most rows that seeds are drawn from: this many, or so many for each component. EM itself uses all rows.
 ENOUGH_ROWS, ROWS_PER_CENTRE = 2000, 20
-# Rows that the mean of all is worth in a centre.
+# The mean of all rows counts as this many rows of each centre.
 PULL = 0.1
 # Rounds of hard clustering.
 ROUNDS = 10
 
 
+class PulledCentres(NamedTuple):
+    """Rows with their statistics, and the mean statistics of all rows, which centres are pulled towards."""
+
+    family: Any
+    rows: FloatArray
+    statistics: FloatArray
+    mean: FloatArray
+
+    @classmethod
+    def of(cls, problem: Problem, weights: FloatArray) -> PulledCentres:
+        """All rows of a problem; an empty array of weights counts each once."""
+        n, width = problem.n_rows, problem.family.layout().statistics
+        statistics, total = np.empty((n, width)), np.zeros((1, width))
+        row_statistics_of(problem.hyper, problem.rows, statistics)
+        add_known_by_label(statistics, weights, np.zeros(n, dtype=np.int64), total)
+        return cls(problem.hyper, problem.rows, statistics, total[0] / total[0, 0])
+
+
 def kmeans_plus_plus(problem: Problem, n_components: int, rng: np.random.Generator) -> FloatArray:
     """Statistics of each cluster of a first clustering of (some of) the rows."""
-    return _seed(problem, n_components, rng, tries=2 + int(math.log(n_components)), rounds=ROUNDS)
+    source, weights = _source(problem, n_components, rng)
+    seeds = Seeds.allocate(n_components, len(source.rows))
+    scatter_seeds(source, rng, weights, 2 + int(math.log(n_components)), -1.0, seeds)
+    return _clustered(source, weights, seeds, ROUNDS)
 
 
 def random_rows(problem: Problem, n_components: int, rng: np.random.Generator) -> FloatArray:
-    """The same with centres that are rows drawn at random, and no rounds."""
-    return _seed(problem, n_components, rng, tries=0, rounds=0)
+    """The same with rows drawn at random as centres, and no rounds of hard clustering."""
+    source, weights = _source(problem, n_components, rng)
+    seeds = Seeds.allocate(n_components, len(source.rows))
+    draw_seeds(source, rng, weights, seeds)
+    return _clustered(source, weights, seeds, 0)
 
 
 SEEDS: dict[str, Callable[[Problem, int, np.random.Generator], FloatArray]] = {
@@ -40,118 +69,64 @@ SEEDS: dict[str, Callable[[Problem, int, np.random.Generator], FloatArray]] = {
 }
 
 
-def _seed(problem: Problem, n_components: int, rng: np.random.Generator, tries: int, rounds: int) -> FloatArray:
+def _source(problem: Problem, n_components: int, rng: np.random.Generator) -> tuple[PulledCentres, FloatArray]:
+    """The rows that seeds are drawn from, and their weights."""
     n, most = problem.n_rows, max(ENOUGH_ROWS, ROWS_PER_CENTRE * n_components)
     if n > most:
         problem = problem.some(np.sort(rng.choice(n, size=most, replace=False)))
-        n = most
-    width = problem.family.layout().statistics
-    weights = np.ones(n) if problem.weights is None else problem.weights
-    statistics = np.empty((n, width))
-    _statistics(problem.hyper, problem.rows, statistics)
-    sums = np.zeros((n_components, width))
-    work = np.zeros(width)
-    _cluster(problem.hyper, rng, problem.rows, statistics, weights, tries, rounds, sums, work)
+    weights = np.empty(0) if problem.weights is None else problem.weights
+    return PulledCentres.of(problem, weights), weights
+
+
+def _clustered(source: PulledCentres, weights: FloatArray, seeds: Seeds, rounds: int) -> FloatArray:
+    sums = np.zeros((len(seeds.rows), source.statistics.shape[1]))
+    _cluster(source, weights, seeds, rounds, sums)
     return sums
 
 
-@kernel
-def _statistics(family, rows, out):
-    for i in range(rows.shape[0]):
-        verbs.row_statistics(family, rows[i], out[i])
+@implements(seed_losses, PulledCentres)
+def _seed_losses(source, i, out):
+    centre = np.empty(source.mean.size)
+    _pull(source.statistics[i], 1.0, source.mean, centre)
+    for other in range(out.size):
+        out[other] = max(verbs.divergence(source.family, source.rows[other], centre), 0.0)
 
 
 @kernel
-def _cluster(family, rng, rows, statistics, weights, tries, rounds, sums, work):
-    """Seed and cluster; ``sums`` receives the weighted statistics of the clusters."""
-    n, width = statistics.shape
-    n_components = sums.shape[0]
-    whole = np.zeros(width)
-    heavy = 0.0
-    for i in range(n):
-        heavy += weights[i]
-        for s in range(width):
-            whole[s] += weights[i] * statistics[i, s]
-    for s in range(width):
-        whole[s] /= heavy
+def _cluster(source, weights, seeds, rounds, sums):
+    """Rounds of hard clustering from the labels of ``seeds``; ``sums`` receives the statistics of the clusters."""
+    n_components, width = sums.shape
     centres = np.empty((n_components, width))
-    nearest = np.full(n, math.inf)
-    labels = np.zeros(n, dtype=np.int64)
-    trial = np.empty(n)
-    best = np.empty(n)
     for k in range(n_components):
-        least = math.inf
-        chosen = 0
-        for attempt in range(max(tries, 1)):
-            i = _pick(rng, weights, nearest, k == 0 or tries == 0)
-            _pull(statistics[i], 1.0, whole, centres[k])
-            potential = 0.0
-            for other in range(n):
-                trial[other] = min(nearest[other], max(verbs.divergence(family, rows[other], centres[k]), 0.0))
-                potential += weights[other] * trial[other]
-            if potential < least or attempt == 0:
-                least = potential
-                chosen = i
-                best[:] = trial
-        _pull(statistics[chosen], 1.0, whole, centres[k])
-        for other in range(n):
-            if best[other] < nearest[other]:
-                nearest[other] = best[other]
-                labels[other] = k
-        # A row that is the same as an earlier one still begins its own cluster.
-        labels[chosen] = k
+        _pull(source.statistics[seeds.rows[k]], 1.0, source.mean, centres[k])
+    add_known_by_label(source.statistics, weights, seeds.labels, sums)
     for _ in range(rounds):
-        _add_up(statistics, labels, weights, sums)
         for k in range(n_components):
             if sums[k, 0] > 0.0:
-                _pull(sums[k], sums[k, 0], whole, centres[k])
-        moved = 0
-        for i in range(n):
-            least = math.inf
-            closest = labels[i]
-            for k in range(n_components):
-                value = verbs.divergence(family, rows[i], centres[k])
-                if value < least:
-                    least = value
-                    closest = k
-            moved += closest != labels[i]
-            labels[i] = closest
-        if moved == 0:
+                _pull(sums[k], sums[k, 0], source.mean, centres[k])
+        if not _reassign(source, centres, seeds.labels):
             break
-    _add_up(statistics, labels, weights, sums)
+        sums[:] = 0.0
+        add_known_by_label(source.statistics, weights, seeds.labels, sums)
 
 
 @kernel
-def _pick(rng, weights, nearest, anywhere):
-    """A row with probability proportional to its weight, times its divergence unless ``anywhere``."""
-    total = 0.0
-    if not anywhere:
-        for i in range(weights.size):
-            total += weights[i] * nearest[i]
-    use = total > 0.0
-    if not use:
-        total = weights.sum()
-    threshold = rng.random() * total
-    last = 0
-    for i in range(weights.size):
-        share = weights[i] * nearest[i] if use else weights[i]
-        if share > 0.0:
-            last = i
-            threshold -= share
-            if threshold < 0.0:
-                return i
-    return last
-
-
-@kernel
-def _pull(total, count, whole, centre):
-    for s in range(total.size):
-        centre[s] = (total[s] + PULL * whole[s]) / (count + PULL)
-
-
-@kernel
-def _add_up(statistics, labels, weights, sums):
-    sums[:] = 0.0
+def _reassign(source, centres, labels):
+    """Give each row to the centre of least divergence; returns whether any row moved."""
+    moved = False
     for i in range(labels.size):
-        for s in range(statistics.shape[1]):
-            sums[labels[i], s] += weights[i] * statistics[i, s]
+        least, closest = math.inf, labels[i]
+        for k in range(centres.shape[0]):
+            value = verbs.divergence(source.family, source.rows[i], centres[k])
+            if value < least:
+                least, closest = value, k
+        moved = moved or closest != labels[i]
+        labels[i] = closest
+    return moved
+
+
+@kernel
+def _pull(total, count, mean, centre):
+    """Centre of ``count`` rows with the statistics ``total``, pulled towards the mean of all rows."""
+    for s in range(total.size):
+        centre[s] = (total[s] + PULL * mean[s]) / (count + PULL)

@@ -14,8 +14,8 @@ import numpy as np
 from ...families import Family, verbs
 from ...families.arrays import log_volumes, require_squares
 from ...families.base import Cluster, refresh_all
+from ...partitions.scores import log_predictives_of
 from ...partitions.seats import FloatArray, IntArray
-from .predictive import score
 from .problem import Problem
 from .records import Components
 
@@ -91,5 +91,5 @@ class ClosedForm:
         require_squares(local, arranged)
         hyper, clusters = self._clusters()
         out = np.empty((len(local), len(clusters.statistics)))
-        score(hyper, *clusters, self.family.widen(local), out)
+        log_predictives_of(hyper, *clusters, self.family.widen(local), out)
         return out + self.components.log_weights - log_volumes(arranged, self.scale)[:, None]

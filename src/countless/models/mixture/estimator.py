@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ...chains.draws import APPROXIMATION, Draws
@@ -16,7 +15,7 @@ from ...chains.engine import Inference
 from ...chains.fields import Field
 from ...chains.watch import Watch
 from ...core.random import as_generator
-from ...core.validate import as_weights, counted, whole_number
+from ...core.validate import as_weights, counted
 from ...families.base import Family, resolve_family
 from ...partitions.seats import FloatArray, IntArray
 from ...posterior.partition.certainty import Certainty
@@ -24,8 +23,7 @@ from ...priors import Prior, resolve_prior
 from ...runs import register
 from ...tuning import TUNINGS, Tuning, resolve_tuning
 from ..estimator import Arrays, RunEstimator
-from ..rows import Rows
-from ..table import column_names, read_new_rows, read_rows
+from ..rows import Mixture, column_names, read_new_rows, read_rows
 from .answers import certainty, point_estimate, predictive
 from .data import MixtureData
 from .engines.choice import resolve_inference
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @register("DPMixture")
-class DPMixture(ClusterMixin, DensityMixin, Rows, RunEstimator):
+class DPMixture(Mixture, RunEstimator):
     """Mixture model whose number of clusters is inferred from the data.
 
     Parameters
@@ -239,33 +237,3 @@ class DPMixture(ClusterMixin, DensityMixin, Rows, RunEstimator):
             return np.argmax(scores[:, :-1], axis=1)
         best = np.argmax(scores, axis=1)
         return np.where(best == self.n_clusters_, -1, best)
-
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Probability of each consensus cluster, one column each; the last column is for a new cluster."""
-        return self._probabilities(self._new_rows(X))
-
-    def _probabilities(self, rows: FloatArray) -> FloatArray:
-        scores = self._mixture.log_weighted(rows)
-        return np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
-
-    def score_samples(self, X: ArrayLike) -> FloatArray:
-        """Log of the predictive density of each row, averaged over draws of the posterior."""
-        rows = self._new_rows(X)
-        return self._mixture.log_density(rows)
-
-    def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Mean log predictive density of the rows; ``y`` is ignored."""
-        return float(np.mean(self.score_samples(X)))
-
-    def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
-        """Draw rows from the posterior predictive of the consensus clustering.
-
-        Returns
-        -------
-        rows : array (n_samples, D)
-        labels : array of int
-            Consensus cluster of each row, -1 for a new one.
-        """
-        check_is_fitted(self)
-        n_samples = whole_number("n_samples", n_samples, 1)
-        return self._mixture.sample(n_samples, as_generator(self.random_state))

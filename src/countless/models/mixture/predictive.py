@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chains.draws import Draws, flat
-from ...core.jit import kernel
 from ...families import verbs
 from ...families.arrays import log_volumes, require_squares
 from ...families.base import Cluster, refresh_all
+from ...partitions.scores import log_predictives_of, log_seat_weights
 from ...partitions.seats import FloatArray, IntArray
+from ...partitions.sums import NO_WEIGHTS, add_by_label
 from .problem import Problem
 
 # Draws of the missing cells that the statistics of a consensus cluster are averaged over.
@@ -93,15 +94,15 @@ class Predictor:
         family, hyper = self._problem.family, self._problem.hyper
         clusters = family.allocate(int(labels.max()) + 2)
         if self._missing is None or self._missing.shape[1] == 0:
-            _fill(hyper, *clusters, self._problem.rows, labels)
+            add_by_label(hyper, self._problem.rows, NO_WEIGHTS, labels, clusters.statistics, clusters.work)
+            refresh_all(hyper, *clusters)
             return clusters
         last = len(self._missing) - 1
         some = np.unique(np.linspace(0, last, AVERAGED).astype(np.int64)) if draw is None else [draw]
         total = np.zeros_like(clusters.statistics)
         for number in some:
-            clusters.statistics[:] = 0.0
-            _fill(hyper, *clusters, self._problem.completed(self._missing[number]), labels)
-            total += clusters.statistics
+            completed = self._problem.completed(self._missing[number])
+            add_by_label(hyper, completed, NO_WEIGHTS, labels, total, clusters.work)
         clusters.statistics[:] = total / len(some)
         refresh_all(hyper, *clusters)
         return clusters
@@ -132,18 +133,13 @@ class Predictor:
     def _scores(self, local: FloatArray, labels: NDArray[Any], concentration: float, draw: int | None) -> FloatArray:
         labels = np.ascontiguousarray(labels, dtype=np.int64)
         out = np.empty((len(local), int(labels.max()) + 2))
-        score(self._problem.hyper, *self.clusters(labels, draw), local, out)
+        log_predictives_of(self._problem.hyper, *self.clusters(labels, draw), local, out)
         return out + self.log_weights(labels, concentration)
 
     def log_weights(self, labels: IntArray, concentration: float) -> FloatArray:
         """Log probability that row N + 1 joins each cluster, or (last) a new one."""
-        n_clusters = int(labels.max()) + 1
         prior = self._problem.prior
-        fixed = prior.with_concentration(concentration) if prior.is_learned else prior
-        table = fixed.table(len(labels) + 1, n_clusters + 1)
-        sizes = np.bincount(labels, minlength=n_clusters)
-        log_weights = np.append(np.log(sizes + table.offset), table.log_v[n_clusters + 1] - table.log_v[n_clusters])
-        return log_weights - np.logaddexp.reduce(log_weights)
+        return log_seat_weights(prior.with_concentration(concentration) if prior.is_learned else prior, labels)
 
     def sample_cluster(self, labels: NDArray[Any], k: int, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` rows from cluster ``k``, each with parameters of its own; k = number of clusters is a new one."""
@@ -204,20 +200,3 @@ class ByPartition:
             for k, count in zip(*np.unique(chosen, return_counts=True), strict=True)
         ]
         return np.concatenate(parts), np.where(chosen == len(weights) - 1, -1, chosen)
-
-
-@kernel
-def _fill(family, statistics, cache, work, rows, labels):
-    for i in range(rows.shape[0]):
-        verbs.row_statistics(family, rows[i], work)
-        for s in range(statistics.shape[1]):
-            statistics[labels[i], s] += work[s]
-    for k in range(statistics.shape[0]):
-        verbs.refresh(family, statistics, cache, k, work)
-
-
-@kernel
-def score(family, statistics, cache, work, rows, out):
-    for i in range(rows.shape[0]):
-        for k in range(statistics.shape[0]):
-            out[i, k] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)

@@ -1,4 +1,4 @@
-"""K-means and K-medoids for comparison: scikit-learn's and kmedoids' own, with labels and names as elsewhere here."""
+"""K-means and K-medoids for comparison, from scikit-learn and kmedoids, with the labels and names of this library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...core.random import as_generator, spawn
 from ...core.validate import by_first_appearance, choose, whole_number
-from ..table import checked_rows
+from ..rows import checked_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -28,13 +28,13 @@ class Partitional(ClusterMixin, BaseEstimator):
         ``"kmeans"`` (default; scikit-learn's) or ``"kmedoids"`` (FasterPAM of the package ``kmedoids``, which is
         installed with ``pip install countless[medoids]``).
     metric : str
-        Dissimilarity for K-medoids: a metric name of scipy or scikit-learn such as ``"euclidean"`` (default),
+        Dissimilarity for K-medoids: the name of a metric of scipy or scikit-learn such as ``"euclidean"`` (default),
         ``"cityblock"`` or ``"jaccard"``, or ``"precomputed"``: then ``X`` is the matrix of dissimilarities, which need
-        not be a metric. K-means only knows ``"euclidean"``.
+        not be a metric. K-means takes ``"euclidean"`` only.
     restarts : int
         Random starts, of which the best is kept.
     max_iter : int
-        Most iterations of one start.
+        Largest number of iterations of one start.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -99,7 +99,7 @@ class Partitional(ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> IntArray:
-        """Cluster of the nearest mean or medoid; of a matrix, row i holds dissimilarities to the objects of the fit."""
+        """Cluster of the nearest mean or medoid; a matrix has dissimilarities to the objects of the fit in its rows."""
         check_is_fitted(self)
         rows = checked_rows(self, X, reset=False)
         if self.cluster_centers_ is None:
@@ -112,7 +112,7 @@ class Partitional(ClusterMixin, BaseEstimator):
         from sklearn.cluster import KMeans
 
         if self.metric != "euclidean":
-            raise ValueError(f"metric: K-means only knows 'euclidean', got {self.metric!r}; use method='kmedoids'")
+            raise ValueError(f"metric: K-means takes 'euclidean' only, got {self.metric!r}; use method='kmedoids'")
         max_iter = whole_number("max_iter", self.max_iter, 1)
         seed = int(rng.integers(2**31))
         found = KMeans(n_clusters, n_init=restarts, max_iter=max_iter, random_state=seed).fit(rows)
@@ -131,7 +131,7 @@ class Partitional(ClusterMixin, BaseEstimator):
             ) from None
         precomputed = self.metric == "precomputed"
         if precomputed and rows.shape[0] != rows.shape[1]:
-            raise ValueError(f"X must be a square matrix where metric='precomputed', got shape {rows.shape}")
+            raise ValueError(f"X must be a square matrix for metric='precomputed', got shape {rows.shape}")
         matrix = rows if precomputed else _dissimilarities(rows, rows, self.metric)
         max_iter = whole_number("max_iter", self.max_iter, 1)
         results = [

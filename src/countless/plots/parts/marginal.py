@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.jit import kernel
 from ...families import Family, localise, verbs
 from ...families.base import refresh_all
+from ...partitions.scores import log_predictives_of, log_seat_weights, naturals_of
+from ...partitions.sums import row_statistics_of
 from ...posterior.data import Data
-from ...priors import Prior
 from .fit import Fit
 
 FloatArray = NDArray[np.float64]
@@ -179,7 +179,7 @@ class _Column:
         self._shift, self._scale = (np.zeros(1), np.ones(1)) if units is None else units
         self._local, rows, _ = localise(self.family, values)
         self._statistics = np.empty((len(rows), self._local.layout().statistics))
-        _statistics(self._local.prepare(), rows, self._statistics)
+        row_statistics_of(self._local.prepare(), rows, self._statistics)
         self._prior = data.prior
         self._observed = observed
         known = self.family.tunable()
@@ -197,7 +197,7 @@ class _Column:
         """Sum of the predictive of an empty cluster over all points."""
         hyper, clusters = self._local.prepare(), self._local.allocate(1)
         out = np.empty((len(points), 1))
-        _predictives(hyper, *clusters, self._in_units(points), out)
+        log_predictives_of(hyper, *clusters, self._in_units(points), out)
         return float(np.exp(out).sum())
 
     def clusters(
@@ -215,9 +215,9 @@ class _Column:
         refresh_all(hyper, *arrays)
         out = np.empty((len(points), n_clusters + 1))
         local = self._in_units(points)
-        _predictives(hyper, *arrays, local, out)
+        log_predictives_of(hyper, *arrays, local, out)
         prior = self._prior.with_concentration(concentration) if self._prior.is_learned else self._prior
-        log_weights = _log_weights(prior, labels)
+        log_weights = log_seat_weights(prior, labels)
         seen = len(labels) + n_clusters * float(prior.offset)
         log_scale = float(np.log(self._scale).sum())
         return _Clusters(family, hyper, arrays, local, log_scale, out - log_scale, log_weights, seen)
@@ -256,37 +256,9 @@ class _Clusters(NamedTuple):
         for k in range(n_clusters):
             verbs.draw_parameters(self.hyper, self.arrays.statistics, self.arrays.cache, k, rng, parameters)
         natural, statistics = np.zeros((n_clusters, layout.statistics)), np.empty((len(self.points), layout.statistics))
-        _naturals(self.hyper, parameters, natural)
-        _statistics(self.hyper, self.points, statistics)
+        naturals_of(self.hyper, parameters, natural)
+        row_statistics_of(self.hyper, self.points, statistics)
         with np.errstate(divide="ignore"):
             natural[:, 0] += np.log(weights[:-1]) - self.log_scale
         known = np.exp(np.logaddexp.reduce(statistics @ natural.T, axis=1))
         return known + weights[-1] * np.exp(self.log_predictive[:, -1])
-
-
-def _log_weights(prior: Prior, labels: NDArray[np.int64]) -> FloatArray:
-    """Log probability that the next row joins each cluster, or (last) a new one."""
-    n_clusters = int(labels.max()) + 1
-    table = prior.table(len(labels) + 1, n_clusters + 1)
-    sizes = np.bincount(labels, minlength=n_clusters)
-    logs = np.append(np.log(sizes + table.offset), table.log_v[n_clusters + 1] - table.log_v[n_clusters])
-    return logs - np.logaddexp.reduce(logs)
-
-
-@kernel
-def _predictives(family, statistics, cache, work, rows, out):
-    for i in range(rows.shape[0]):
-        for k in range(statistics.shape[0]):
-            out[i, k] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)
-
-
-@kernel
-def _naturals(family, parameters, out):
-    for k in range(parameters.shape[0]):
-        verbs.natural(family, parameters, k, out[k])
-
-
-@kernel
-def _statistics(family, rows, out):
-    for i in range(rows.shape[0]):
-        verbs.row_statistics(family, rows[i], out[i])

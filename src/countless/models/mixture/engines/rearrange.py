@@ -9,16 +9,18 @@ few rows or from sums, what it gives by passes over all rows.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....core.jit import kernel
 from ....core.random import spawn
-from ....core.special import draw_from_logs
 from ....families import verbs
+from ....families.verbs import implements
 from ....partitions.seats import FloatArray, IntArray
+from ....partitions.seeding import Seeds, scatter_seeds, seed_losses
 from ....partitions.stick_law import StickLaw
+from ....partitions.sums import NO_WEIGHTS
 from ....passes.passes import Passes
 from ..problem import Problem
 from .mean_field import Ascent, MeanField, climb
@@ -31,6 +33,8 @@ TRIAL_PASSES = 4
 MOST_FAILURES = 4
 # Rows that seeds are chosen from, and that the first clusters consist of.
 SEED_ROWS = 2000
+# A row that lacks no more nats than this is as good as a seed.
+ENOUGH = 1e-12
 # Nats per row below which a climb on few rows is over.
 LOCAL_TOLERANCE, LOCAL_PASSES = 1e-3, 25
 
@@ -215,10 +219,56 @@ def seed_labels(problem: Problem, n_seeds: int, rng: np.random.Generator) -> Int
     chosen = np.arange(problem.n_rows)
     if problem.n_rows > SEED_ROWS:
         chosen = np.sort(rng.choice(problem.n_rows, SEED_ROWS, replace=False))
-    some = np.zeros(len(chosen), dtype=np.int64)
-    _seed(problem.hyper, rng, problem.table.block(chosen), *problem.slot(), n_seeds, some)
-    labels[chosen] = some
+    rows = problem.table.block(chosen)
+    source = Predicted(problem.hyper, rows, np.empty(len(rows)), *problem.slot())
+    _predict_own(source)
+    seeds = Seeds.allocate(n_seeds, len(rows))
+    scatter_seeds(source, rng, NO_WEIGHTS, 1, ENOUGH, seeds)
+    if seeds.losses.max() > ENOUGH:
+        rng.random()  # searches have always used a number here: with it a seed gives the same result as before
+    labels[chosen] = seeds.labels
     return labels
+
+
+class Predicted(NamedTuple):
+    """Seeds by predictives: a row loses what it is predicted worse by a cluster of one other row than by its own.
+
+    ``own`` is the log predictive of each row given itself; the last three are room for one cluster.
+    """
+
+    family: Any
+    rows: FloatArray
+    own: FloatArray
+    statistics: FloatArray
+    cache: FloatArray
+    work: FloatArray
+
+
+@kernel
+def _alone(source, i):
+    """Make the one slot the cluster of row ``i`` alone."""
+    for s in range(source.statistics.shape[1]):
+        source.statistics[0, s] = 0.0
+    verbs.refresh(source.family, source.statistics, source.cache, 0, source.work)
+    verbs.add(source.family, source.statistics, source.cache, 0, source.rows[i], source.work)
+
+
+@kernel
+def _predict_own(source):
+    for i in range(source.own.size):
+        _alone(source, i)
+        source.own[i] = verbs.log_predictive(
+            source.family, source.statistics, source.cache, 0, source.rows[i], source.work
+        )
+
+
+@implements(seed_losses, Predicted)
+def _seed_losses(source, i, out):
+    _alone(source, i)
+    for other in range(out.size):
+        out[other] = source.own[other] - verbs.log_predictive(
+            source.family, source.statistics, source.cache, 0, source.rows[other], source.work
+        )
 
 
 @kernel
@@ -236,36 +286,3 @@ def _merge_gains(family, sums, slot, cache, work, first, second, evidences, gain
             slot[0, s] = sums[k, s] + sums[other, s]
         verbs.refresh(family, slot, cache, 0, work)
         gains[at] = verbs.log_marginal(family, slot, cache, 0) - evidences[k] - evidences[other]
-
-
-@kernel
-def _seed(family, rng, rows, statistics, cache, work, n_seeds, labels):
-    n = rows.shape[0]
-    own = np.empty(n)
-    best = np.full(n, -math.inf)
-    gaps = np.empty(n)
-    width = statistics.shape[1]
-    for i in range(n):
-        for s in range(width):
-            statistics[0, s] = 0.0
-        verbs.refresh(family, statistics, cache, 0, work)
-        verbs.add(family, statistics, cache, 0, rows[i], work)
-        own[i] = verbs.log_predictive(family, statistics, cache, 0, rows[i], work)
-    chosen = int(rng.random() * n)
-    for seed in range(n_seeds):
-        for s in range(width):
-            statistics[0, s] = 0.0
-        verbs.refresh(family, statistics, cache, 0, work)
-        verbs.add(family, statistics, cache, 0, rows[chosen], work)
-        furthest = 0.0
-        for i in range(n):
-            value = verbs.log_predictive(family, statistics, cache, 0, rows[i], work)
-            if value > best[i]:
-                best[i] = value
-                labels[i] = seed
-            gap = max(own[i] - best[i], 0.0)
-            furthest = max(furthest, gap)
-            gaps[i] = math.log(gap) if gap > 0.0 else -math.inf
-        if not furthest > 1e-12:
-            return
-        chosen = draw_from_logs(rng, gaps, n)
