@@ -74,6 +74,11 @@ class Register(Mapping[str, Any], Generic[Kind]):
         found: Kind = choose(argument, name, self, otherwise)
         return found
 
+    def everything(self) -> dict[str, Kind]:
+        """All classes by name, with those that other packages announce."""
+        self._look_elsewhere()
+        return dict(self._classes)
+
     def __contains__(self, name: object) -> bool:
         if name not in self._classes:
             self._look_elsewhere()
