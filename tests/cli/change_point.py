@@ -12,7 +12,6 @@ import numpy as np
 
 from countless.chains import Field, Sampler, Schedule, register
 from countless.chains.contract import Frozen
-from countless.core.errors import ColumnOfText
 from countless.models.command import CHAIN_OPTIONS, Command, Request, with_chains
 from countless.models.estimator import RunEstimator
 from countless.runs import register as register_estimator
@@ -119,12 +118,8 @@ class ChangePointGibbs(Sampler):
 
 
 def build(request: Request):
-    """One column, in the order of time."""
-    name = request.table.columns[0]
-    if request.table[name].dtype.kind not in "if":
-        raise ColumnOfText("X", str(name))
-    engine = with_chains(ChangePointGibbs(), "change-point", request)
-    return ChangePoint(engine, request["seed"]), request.table[name].to_numpy(dtype=np.float64)
+    """The first column, in the order of time."""
+    return ChangePoint(with_chains(ChangePointGibbs(), request), request["seed"]), request.numbers()[:, 0]
 
 
 @register_estimator("ChangePoint")

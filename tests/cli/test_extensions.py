@@ -89,6 +89,11 @@ def test_its_help_and_its_mistakes(changed):
     assert "--columns" not in text
     listed = shell("--help", *TOY, folder=folder).stdout
     assert listed.index("change-point") < listed.index("report ")
+    (folder / "words.csv").write_text("value\na\nb\n")
+    result = shell("change-point", "words.csv", *TOY, folder=folder)
+    assert result.returncode == 2
+    assert result.stderr == "error: column 'value' holds text; this command needs numbers\n"
+    assert not (folder / "words-countless").exists()
 
 
 def test_a_run_of_an_estimator_that_nobody_registered(changed):

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
 # Headings under which help lists options.
 TABLE, MODEL, SAMPLING, OUTPUT = "The table", "The model", "Sampling", "Output"
@@ -96,6 +98,31 @@ class Request:
 
     def __getitem__(self, name: str) -> Any:
         return self.options[name]
+
+    def numbers(self) -> NDArray[np.float64]:
+        """The table as numbers (row, column); ValueError, in one sentence, for text and missing cells.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from countless.models.command import Request
+        >>> Request(pd.DataFrame({"x": [1, 2], "y": [0.5, 1.5]}), {}).numbers().tolist()
+        [[1.0, 0.5], [2.0, 1.5]]
+        """
+        for name, column in self.table.items():
+            if column.dtype.kind not in "biuf":
+                raise ValueError(f"column {str(name)!r} holds {_held(column)}; this command needs numbers")
+            if column.isna().any():
+                row = int(column.isna().to_numpy().argmax()) + 1
+                raise ValueError(
+                    f"column {str(name)!r} has a missing cell in row {row}; fill or drop it"
+                )
+        rows: NDArray[np.float64] = self.table.to_numpy(dtype="float64")
+        return rows
+
+
+def _held(column: pd.Series) -> str:
+    return "dates" if column.dtype.kind in "mM" else "text"
 
 
 @dataclass(frozen=True)
@@ -239,18 +266,27 @@ class Command:
         return any(option.name == name for option in self.options)
 
 
-def with_chains(engine: Any, name: str, request: Request, otherwise: str = "") -> Any:
+def with_chains(engine: Any, request: Request, name: str | None = None, otherwise: str = "") -> Any:
     """The engine with the chains, draws and warm-up that were asked for.
 
     ``name`` is what people call the engine; ``otherwise`` is what they may do where it has no such setting, besides
     leaving it out.
+
+    Examples
+    --------
+    >>> import countless as cl
+    >>> from countless.models.command import Request, with_chains
+    >>> with_chains(cl.inference.CollapsedGibbs(), Request(None, {"draws": 500})).draws
+    500
     """
     known = {each.name for each in dataclasses.fields(engine)}
     settings = asked_chains(request)
     for setting in settings:
         if setting not in known:
             tail = f" or {otherwise}" if otherwise else ""
-            raise ValueError(f"--{setting}: inference {name!r} has no such setting; leave it out{tail}")
+            raise ValueError(
+                f"--{setting}: inference {name or type(engine).__name__!r} has no such setting; leave it out{tail}"
+            )
     return dataclasses.replace(engine, **settings)
 
 

@@ -189,7 +189,7 @@ def _engine(request: Request, family: Any, prior: Any) -> Any:
             f"cells are missing in correlated Gaussian columns, which {error.engine} cannot draw; choose --inference "
             f"{' or '.join(error.able)}, or --family diagonal-gaussian"
         ) from None
-    chosen = with_chains(engine, name, request, "choose --inference gibbs")
+    chosen = with_chains(engine, request, name, "choose --inference gibbs")
     return chosen if asked_chains(request) else name
 
 
