@@ -13,7 +13,9 @@ import pytest
 
 import countless as cl
 from cli.conftest import SHORT, environment, run, shell, two_groups
+from countless.chains.engine import ENGINES
 from countless.core.errors import NotRegistered
+from countless.runs import ESTIMATORS
 
 # --- a model of one's own ----------------------------------------------------------------------------------------
 
@@ -35,80 +37,84 @@ def exact_change(values):
     return weights / weights.sum()
 
 
-@pytest.fixture(scope="module")
-def changed(tmp_path_factory):
-    """A folder with a series and a run of the toy model."""
-    folder = tmp_path_factory.mktemp("series")
-    (folder / "series.csv").write_text("\n".join(["value", *map(str, SERIES), ""]))
-    options = ["--chains", "2", "--draws", "2000", "--warmup", "50", "--no-report", "--json"]
-    result = shell(*TOY, "change-point", "series.csv", *options, folder=folder)
-    assert result.returncode == 0, result.stderr
-    return folder, json.loads(result.stdout)
+@pytest.fixture
+def registers():
+    """The registers as they were, after the test."""
+    yield
+    ESTIMATORS.remove("ChangePoint")
+    ENGINES.remove("change-point")
+    sys.modules.pop("cli.change_point", None)
 
 
-def test_a_model_that_is_not_a_partition_has_a_command(changed):
-    folder, found = changed
-    assert found["files"] == ["series-countless/summary.json"]
-    assert found["command"] == (
-        "countless change-point series.csv --chains 2 --draws 2000 --warmup 50 --import cli.change_point"
+@pytest.fixture
+def changed(here, registers):
+    """A folder with a series and a run of the toy model; what the command printed."""
+    (here / "series.csv").write_text("\n".join(["value", *map(str, SERIES), ""]))
+    options = ["--chains", "2", "--draws", "1000", "--warmup", "50", "--no-report", "--json"]
+    result = run(*TOY, "change-point", "series.csv", *options)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_model_that_is_not_a_partition_has_a_command(here, changed):
+    assert changed["files"] == ["series-countless/summary.json"]
+    assert changed["command"] == (
+        "countless change-point series.csv --chains 2 --draws 1000 --warmup 50 --import cli.change_point"
     )
-    assert (found["inference"]["name"], found["data"]["file"]) == ("ChangePointGibbs", "series.csv")
+    assert (changed["inference"]["name"], changed["data"]["file"]) == ("ChangePointGibbs", "series.csv")
     weights, places = exact_change(SERIES), np.arange(1, len(SERIES))
     mean = weights @ places
     sd = np.sqrt(weights @ (places - mean) ** 2)
     # Draws of the place are nearly independent; a fifth of them is a safe count of effective ones.
-    assert found["quantities"]["change"]["mean"] == pytest.approx(mean, abs=5 * sd / np.sqrt(4000 / 5))
-    assert json.loads((folder / "series-countless" / "summary.json").read_text())["quantities"] == found["quantities"]
+    assert changed["quantities"]["change"]["mean"] == pytest.approx(mean, abs=5 * sd / np.sqrt(2000 / 5))
+    assert json.loads((here / "series-countless" / "summary.json").read_text())["quantities"] == changed["quantities"]
 
 
-def test_a_run_of_it_is_continued_and_shown(changed):
-    folder, _ = changed
-    result = shell("resume", "series-countless", "--draws", "2010", "--no-report", *TOY, folder=folder)
-    assert result.returncode == 0, result.stderr
+def test_a_run_of_it_is_continued_and_shown(here, changed):
+    result = run("resume", "series-countless", "--draws", "1010", "--no-report", *TOY)
+    assert result.exit_code == 0, result.output
     assert "place of the change" in result.stdout
     assert "The 2 chains agree" in result.stdout
     assert "New rows" not in result.stdout
+    assert cl.load(here / "series-countless").posterior_["change"].shape == (2, 1010)
 
 
-def test_it_cannot_predict_and_says_so(changed):
-    folder, _ = changed
-    (folder / "new.csv").write_text("value\n1\n")
-    result = shell("predict", "series-countless", "new.csv", "--out", "never.csv", *TOY, folder=folder)
-    assert result.returncode == 2
+def test_it_cannot_predict_and_says_so(here, changed):
+    (here / "new.csv").write_text("value\n1\n")
+    result = run("predict", "series-countless", "new.csv", "--out", "never.csv", *TOY)
+    assert result.exit_code == 2
     assert result.stderr == "error: series-countless is a run of ChangePoint, which cannot predict new rows\n"
-    assert not (folder / "never.csv").exists()
+    assert not (here / "never.csv").exists()
 
 
-def test_its_help_and_its_mistakes(changed):
-    folder, _ = changed
-    text = shell("change-point", "--help", folder=folder, COUNTLESS_IMPORT="cli.change_point").stdout
+def test_its_help_and_its_mistakes(here, registers, monkeypatch):
+    monkeypatch.setenv("COUNTLESS_IMPORT", "cli.change_point")
+    text = run("change-point", "--help").stdout
     assert "Find where the mean of a series changes." in text
     for option in ("--draws", "--seed", "--out", "--overwrite", "--json", "--import"):
         assert option in text
     assert "--family" not in text
     assert "--columns" not in text
-    listed = shell("--help", *TOY, folder=folder).stdout
+    listed = run("--help").stdout
     assert listed.index("change-point") < listed.index("report ")
-    (folder / "words.csv").write_text("value\na\nb\n")
-    result = shell("change-point", "words.csv", *TOY, folder=folder)
-    assert result.returncode == 2
-    assert result.stderr == "error: column 'value' holds text; this command needs numbers\n"
-    assert not (folder / "words-countless").exists()
+    (here / "words.csv").write_text("value\na\nb\n")
+    result = run("change-point", "words.csv")
+    assert (result.exit_code, result.stderr) == (2, "error: column 'value' holds text; this command needs numbers\n")
+    assert not (here / "words-countless").exists()
 
 
-def test_a_run_of_an_estimator_that_nobody_registered(changed):
-    folder, _ = changed
+def test_a_run_of_an_estimator_that_nobody_registered(here, changed):
+    ESTIMATORS.remove("ChangePoint")
     says = (
         "it needs the estimator 'ChangePoint' of the module cli.change_point, which is not known here; import "
         "cli.change_point first (on the command line, --import cli.change_point)"
     )
     with pytest.raises(ValueError, match=r"import cli\.change_point first") as caught:
-        cl.load(folder / "series-countless")
+        cl.load("series-countless")
     assert str(caught.value).endswith(says)
     assert "damaged" not in str(caught.value)
-    for command in (["resume"], ["report"], ["predict"]):
-        words = [*command, folder / "series-countless", *(["new.csv"] if command == ["predict"] else [])]
-        result = run(*words)
+    for command in ("resume", "report", "predict"):
+        result = run(command, "series-countless", *(["new.csv"] if command == "predict" else []))
         assert result.exit_code == 2
         assert result.stderr.splitlines()[-1].endswith(says)
 
@@ -323,6 +329,7 @@ def test_every_register_looks_for_entry_points(installed):
     folder, more = installed
     code = """
 from countless.chains.moves import MOVES
+from countless.cli._commands import model_commands
 from countless.inference import ENGINES
 from countless.families import FAMILIES
 from countless.priors.names import PRIORS
@@ -334,12 +341,12 @@ assert "installed-crp" in PRIORS
 assert "installed-gibbs" in ENGINES
 assert "installed-tuning" in TUNINGS
 assert "installed-move" in MOVES
+assert list(model_commands()) == ["fit", "change-point"]
 assert "ChangePoint" in ESTIMATORS
 """
     words = [sys.executable, "-c", code]
     made = subprocess.run(words, cwd=folder, env=environment(**more), capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
-    assert "change-point" in shell("--help", folder=folder, **more).stdout
 
 
 # --- mistakes ----------------------------------------------------------------------------------------------------
