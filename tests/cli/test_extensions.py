@@ -87,6 +87,14 @@ def test_it_cannot_predict_and_says_so(here, changed):
     assert not (here / "never.csv").exists()
 
 
+def test_a_run_of_a_model_without_a_command_is_shown_all_the_same(here, changed, monkeypatch):
+    monkeypatch.setattr(ESTIMATORS["ChangePoint"], "command", None)
+    result = run("resume", "series-countless", "--no-report")
+    assert result.exit_code == 0, result.output
+    assert "place of the change" in result.stdout
+    assert "change-point" not in run("--help").stdout
+
+
 def test_its_help_and_its_mistakes(here, registers, monkeypatch):
     monkeypatch.setenv("COUNTLESS_IMPORT", "cli.change_point")
     text = run("change-point", "--help").stdout
@@ -344,9 +352,24 @@ assert "installed-move" in MOVES
 assert list(model_commands()) == ["fit", "change-point"]
 assert "ChangePoint" in ESTIMATORS
 """
-    words = [sys.executable, "-c", code]
+    words = [sys.executable, "-W", "error", "-c", code]
     made = subprocess.run(words, cwd=folder, env=environment(**more), capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
+
+
+def test_a_broken_package_is_left_out_with_a_warning(installed):
+    folder, more = installed
+    about = folder / "broken" / "broken_parts-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-parts\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[countless.estimators]\nBroken = broken_parts\n")
+    result = shell("--help", folder=folder, PYTHONPATH=f"{folder / 'broken'}:{more['PYTHONPATH']}")
+    assert result.returncode == 0
+    assert "change-point" in result.stdout
+    assert result.stderr == (
+        "warning: the estimator 'Broken' of an installed package is left out: broken_parts cannot be imported "
+        "(ModuleNotFoundError: No module named 'broken_parts')\n"
+    )
 
 
 # --- mistakes ----------------------------------------------------------------------------------------------------

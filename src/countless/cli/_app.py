@@ -56,7 +56,12 @@ class Commands(typer.core.TyperGroup):
     def parse_args(self, context: Any, args: list[str]) -> list[str]:
         """Import the modules of ``--import`` first: they may hold the command itself."""
         named, rest = take_imports(args)
-        import_modules(named)
+        try:
+            import_modules(named)
+        except ValueError:
+            # While a shell completes, the words may not be whole yet.
+            if not context.resilient_parsing:
+                raise
         context.meta["countless.imports"] = named
         return super().parse_args(context, rest)
 
@@ -64,7 +69,7 @@ class Commands(typer.core.TyperGroup):
         """Commands of the models, then those for all models."""
         from ._commands import model_commands
 
-        return [*model_commands(), *(name for name in COMMANDS if name in self.commands)]
+        return [*(name for name in model_commands() if name not in COMMANDS), *COMMANDS]
 
     def get_command(self, context: Any, name: str) -> Any:
         """A command by its name; None where there is none."""

@@ -10,6 +10,7 @@ import typer.main
 
 from ..models.command import Command, Option
 from . import _options as options
+from ._errors import one_line_warnings
 
 
 def model_commands() -> dict[str, Command]:
@@ -18,7 +19,9 @@ def model_commands() -> dict[str, Command]:
     from ..runs import ESTIMATORS
 
     found: dict[str, Command] = {}
-    for cls in ESTIMATORS.everything().values():
+    with one_line_warnings():
+        known = ESTIMATORS.everything()
+    for cls in known.values():
         command: Command | None = getattr(cls, "command", None)
         if command is not None:
             found.setdefault(command.name, command)
@@ -89,5 +92,5 @@ def _value(option: Option, value: Any) -> Any:
     if option.choices is not None and value is not None:
         choices = option.choices()
         if value not in choices:
-            raise UnknownName(f"--{option.name}", value, choices)
+            raise UnknownName(option.flag, value, choices)
     return value

@@ -15,7 +15,7 @@ HELP = (
 
 
 def take_imports(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The modules that a command line names, wherever in it, and the other words."""
+    """The modules that ``--import`` names, before or after the command, and the other words."""
     named: list[str] = []
     rest: list[str] = []
     left = iter(words)

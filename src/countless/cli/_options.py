@@ -43,7 +43,7 @@ def annotation(option: Option) -> Any:
     """The option of a model as the type of an argument that Typer reads."""
     kind: Any = list[option.kind] if option.repeated else option.kind  # type: ignore[name-defined]
     given = typer.Option(
-        f"--{option.name.replace('_', '-')}",
+        option.flag,
         rich_help_panel=option.panel,
         metavar=None if option.kind is bool else option.metavar,
         help=option.help,

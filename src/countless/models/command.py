@@ -30,7 +30,8 @@ class Option:
     Attributes
     ----------
     name : str
-        ``"family"`` is ``--family`` on the command line and ``request["family"]`` in ``Command.build``.
+        ``"family"`` is ``--family`` on the command line and ``request["family"]`` in ``Command.build``; a name of two
+        words has an underscore, ``"burn_in"``, which is a dash in ``--burn-in``.
     help : str
     kind : type
         ``str``, ``int``, ``float`` or ``bool``; an option of kind ``bool`` takes no value.
@@ -57,6 +58,11 @@ class Option:
     choices: Callable[[], Sequence[str]] | None = None
     repeated: bool = False
     minimum: int | None = None
+
+    @property
+    def flag(self) -> str:
+        """As it is written on the command line."""
+        return f"--{self.name.replace('_', '-')}"
 
 
 # Options about columns: the command line reads the file and takes the columns, and ``build`` gets what is left. A
@@ -114,9 +120,7 @@ class Request:
                 raise ValueError(f"column {str(name)!r} holds {_held(column)}; this command needs numbers")
             if column.isna().any():
                 row = int(column.isna().to_numpy().argmax()) + 1
-                raise ValueError(
-                    f"column {str(name)!r} has a missing cell in row {row}; fill or drop it"
-                )
+                raise ValueError(f"column {str(name)!r} has a missing cell in row {row}; fill or drop it")
         rows: NDArray[np.float64] = self.table.to_numpy(dtype="float64")
         return rows
 
