@@ -56,13 +56,14 @@ def _function(command: Command) -> Any:
     def run(**values: Any) -> None:
         from ._fit import Order, fit
 
-        own = {option.name: values.pop(option.name) for option in command.options}
-        own = {option.name: _value(option, own[option.name]) for option in command.options}
+        own = {option.name: _value(option, values.pop(option.name)) for option in command.options}
         fit(command, Order(own=own, **values))
 
-    shared_first = [("context", typer.Context, inspect.Parameter.empty), ("file", options.Table, None)]
-    own = [(option.name, options.annotation(option), option.default) for option in command.options]
-    shared_last = [
+    needed = inspect.Parameter.empty
+    arguments = [
+        ("context", typer.Context, needed),
+        ("file", options.Table, needed),
+        *((option.name, options.annotation(option), option.default) for option in command.options),
         ("seed", options.Seed, 0),
         ("out", options.Out, None),
         ("overwrite", options.Overwrite, False),
@@ -70,16 +71,11 @@ def _function(command: Command) -> Any:
         ("as_json", options.Json, False),
     ]
     parameters = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=kind,
-            default=inspect.Parameter.empty if name in ("context", "file") else default,
-        )
-        for name, kind, default in [*shared_first, *own, *shared_last]
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+        for name, kind, default in arguments
     ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__annotations__ = {name: kind for name, kind, _ in arguments}
     return run
 
 

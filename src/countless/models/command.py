@@ -265,10 +265,6 @@ class Command:
     predict: Callable[[Any, pd.DataFrame, Path], Prediction] | None = None
     doing: str = "fitting"
 
-    def has(self, name: str) -> bool:
-        """Whether it has an option."""
-        return any(option.name == name for option in self.options)
-
 
 def with_chains(engine: Any, request: Request, name: str | None = None, otherwise: str = "") -> Any:
     """The engine with the chains, draws and warm-up that were asked for.
