@@ -53,7 +53,7 @@ def test_what_is_clustered(tmp_path):
     assert list(chosen.table.columns) == ["x", "y"]
     assert chosen.kinds == {"x": "poisson"}
     assert chosen.label.tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match="no column is left to cluster"):
+    with pytest.raises(ValueError, match="no column is left"):
         choose_columns(path, ["x"], ["x"], None)
     with pytest.raises(ValueError, match="'x' has a kind, but is left out"):
         choose_columns(path, ["x=poisson"], ["x"], None)

@@ -73,10 +73,10 @@ def test_a_folder_for_a_file(here):
     assert_mistake(run("fit", here), "is a folder", here)
 
 
-def test_a_folder_that_is_no_run(here):
+def test_a_folder_that_is_not_a_run(here):
     (here / "photos").mkdir()
     for command in (["report", "photos"], ["resume", "photos"], ["predict", "photos", "none.csv"]):
-        assert_stopped(run(*command), 2, "photos is no run of countless", here, left=["photos"])
+        assert_stopped(run(*command), 2, "photos is not a run of countless", here, left=["photos"])
 
 
 def test_no_file_and_no_such_command(here):
@@ -125,7 +125,7 @@ def test_ctrl_c_before_anything_is_on_disk(here, table, monkeypatch):
     assert_stopped(run("fit", table, *GAUSSIAN, "--ignore", "name"), 130, "interrupted; nothing was written", here)
 
 
-def test_a_fit_that_keeps_what_it_has_says_how_to_go_on(here, table, monkeypatch):
+def test_an_interrupted_fit_says_how_to_continue(here, table, monkeypatch):
     def interrupted(self, X, checkpoint):
         checkpoint.mkdir(exist_ok=True)
         (checkpoint / "run.json").write_text("{}")
@@ -169,7 +169,7 @@ def test_a_full_disk_at_the_end_leaves_no_half_file(here, table, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
-def test_ctrl_c_in_a_shell_and_on_from_there(here, table):
+def test_ctrl_c_in_a_shell(here, table):
     command = [sys.executable, "-m", "countless", "fit", table, "--label", "name", *GAUSSIAN]
     command += ["--draws", "1000000"]
 
@@ -196,7 +196,7 @@ def test_ctrl_c_in_a_shell_and_on_from_there(here, table):
         out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert out == ""
-    assert err.splitlines()[-1].endswith("go on with countless resume table-countless")
+    assert err.splitlines()[-1].endswith("continue with countless resume table-countless")
     assert "Traceback" not in err
     # Known classes and the name of the table are there too.
     about = json.loads((here / "table-countless" / "about.json").read_text())

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
-import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
 import typer.core
 
 from .. import __version__
+from ._errors import Interrupted, complain, say
+from ._imports import HELP as IMPORT_HELP
+from ._imports import import_modules, take_imports
 
-DEFECT = 1
-MISTAKE = 2
 INTERRUPTED = 130
 
-COMMANDS = ("fit", "report", "predict", "resume", "compare", "demo")
+# Commands for all models, in the order in which people need them; the commands of the models come before them.
+COMMANDS = ("report", "predict", "resume", "compare", "demo")
+# Commands that read no run.
+WITHOUT_RUNS = ("compare", "demo")
 
 
-class Interrupted(Exception):
-    """Ctrl-C, with what is left on disk in words. KeyboardInterrupt itself would lose them on its way out."""
+class Commands(typer.core.TyperGroup):
+    """The commands, those of the models among them; errors are one line on standard error and an exit code.
 
-
-class OneLineErrors(typer.core.TyperGroup):
-    """A group whose errors are one line on standard error and an exit code, whoever raised them."""
+    Models are imported where one of their commands is asked for, or all of them are listed.
+    """
 
     def invoke(self, context: Any) -> Any:
-        """Run a command; Ctrl-C keeps its place in the order of things."""
+        """Run a command; an interrupt stays an interrupt."""
         try:
             return super().invoke(context)
         except KeyboardInterrupt:
@@ -50,13 +53,45 @@ class OneLineErrors(typer.core.TyperGroup):
             return code
         sys.exit(code if isinstance(code, int) else 0)
 
+    def parse_args(self, context: Any, args: list[str]) -> list[str]:
+        """Import the modules of ``--import`` first: they may hold the command itself."""
+        named, rest = take_imports(args)
+        try:
+            import_modules(named)
+        except ValueError:
+            # While a shell completes, the words may not be whole yet.
+            if not context.resilient_parsing:
+                raise
+        context.meta["countless.imports"] = named
+        return super().parse_args(context, rest)
+
     def list_commands(self, context: Any) -> list[str]:
-        """Commands in the order in which people need them."""
-        return [name for name in COMMANDS if name in self.commands]
+        """Commands of the models, then those for all models."""
+        from ._commands import model_commands
+
+        return [*(name for name in model_commands() if name not in COMMANDS), *COMMANDS]
+
+    def get_command(self, context: Any, name: str) -> Any:
+        """A command by its name; None where there is none."""
+        found = super().get_command(context, name)
+        if found is None:
+            from ._commands import model_command
+
+            found = model_command(name)
+        if found is not None and name not in WITHOUT_RUNS:
+            self._tell_of_imports(found)
+        return found
+
+    def _tell_of_imports(self, command: Any) -> None:
+        """Put ``--import`` into the help of a command; its values are taken before the command sees any."""
+        if not any("--import" in each.opts for each in command.params):
+            shown = copy.copy(next(each for each in self.params if "--import" in each.opts))
+            shown.expose_value = False
+            command.params.append(shown)
 
 
 app = typer.Typer(
-    cls=OneLineErrors,
+    cls=Commands,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -88,6 +123,7 @@ def main() -> None:
 def _about(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and leave.")] = False,
+    _modules: Annotated[list[str] | None, typer.Option("--import", metavar="MODULE", help=IMPORT_HELP)] = None,
 ) -> None:
     if version:
         typer.echo(f"countless {__version__}")
@@ -95,40 +131,22 @@ def _about(
         typer.echo(context.get_help())
 
 
-def command(examples: str = "") -> Callable[[Any], Any]:
-    """Decorator: make a function a command. Its docstring is the help, one line per paragraph, which Rich wraps."""
+def command(examples: Iterable[str] = ()) -> Callable[[Any], Any]:
+    """Decorator: make a function a command for all models. Its docstring is the help."""
 
     def add(function: Any) -> Any:
-        text = inspect.cleandoc(function.__doc__)
-        paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
-        lines = [line.strip() for line in examples.splitlines() if line.strip()]
-        epilog = "\n\n".join(["[bold]Examples[/]", *lines]) if lines else None
-        app.command(help="\n\n".join(paragraphs), epilog=epilog)(function)
+        app.command(**help_of(function.__doc__, examples))(function)
         return function
 
     return add
 
 
-def complain(error: Exception) -> int:
-    """Say what is wrong in one line; returns the exit code."""
-    if os.environ.get("COUNTLESS_DEBUG"):
-        raise error
-    if hasattr(error, "format_message"):
-        say(f"error: {error.format_message()}")
-        return MISTAKE
-    if isinstance(error, (ValueError, OSError)):
-        say(f"error: {error}")
-        return MISTAKE
-    if isinstance(error, MemoryError):
-        say("error: there is not enough memory for a table of this size")
-        return MISTAKE
-    say(f"error: a defect of countless ({type(error).__name__}: {error}); COUNTLESS_DEBUG=1 shows where")
-    return DEFECT
-
-
-def say(line: str) -> None:
-    """One line on standard error."""
-    typer.echo(" ".join(line.split()), err=True)
+def help_of(text: str, examples: Iterable[str]) -> dict[str, Any]:
+    """Help and epilog of a command: one line per paragraph, which Rich wraps."""
+    paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n")]
+    lines = list(examples)
+    epilog = "\n\n".join(["[bold]Examples[/]", *lines]) if lines else None
+    return {"help": "\n\n".join(paragraphs), "epilog": epilog}
 
 
 def print_json(content: Any) -> None:

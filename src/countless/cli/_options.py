@@ -1,4 +1,4 @@
-"""Options that commands share, and how their values are completed in a shell."""
+"""Options that all commands share, and options of models as Typer has them."""
 
 from __future__ import annotations
 
@@ -7,107 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-TABLE = "The table"
-MODEL = "The model"
-SAMPLING = "Sampling"
-OUTPUT = "Output"
+from ..models.command import OUTPUT, SAMPLING, Option
 
-
-def _families() -> list[str]:
-    from ..families import FAMILIES
-
-    return ["auto", *sorted(FAMILIES)]
-
-
-def _priors() -> list[str]:
-    from ..priors.names import PRIORS
-
-    return sorted(PRIORS)
-
-
-def _engines() -> list[str]:
-    from ..inference import ENGINES
-
-    return ["auto", *sorted(ENGINES)]
-
-
-def _tunings() -> list[str]:
-    from ..tuning import TUNINGS
-
-    return sorted(TUNINGS)
-
-
-Family = Annotated[
-    str,
-    typer.Option(
-        rich_help_panel=MODEL,
-        metavar="NAME",
-        autocompletion=_families,
-        help=(
-            "What the rows of one cluster look like. auto reads each column: text and codes as categories, small whole "
-            "numbers as counts, other numbers as Gaussian; missing cells are fine. Others, for all columns alike: "
-            "gaussian, diagonal-gaussian, poisson, categorical, bernoulli, multinomial, ..."
-        ),
-    ),
-]
-Prior = Annotated[
-    str,
-    typer.Option(
-        rich_help_panel=MODEL,
-        metavar="NAME",
-        autocompletion=_priors,
-        help="How rows fall into clusters: crp, pitman-yor, finite-dirichlet, mixture-of-finite.",
-    ),
-]
-Inference = Annotated[
-    str,
-    typer.Option(
-        rich_help_panel=MODEL,
-        metavar="NAME",
-        autocompletion=_engines,
-        help=(
-            "How the posterior is found: auto (samples, or optimises where rows are many), gibbs, variational, map, "
-            "uncollapsed, blocked, single-site."
-        ),
-    ),
-]
-Concentration = Annotated[
-    float | None,
-    typer.Option(
-        rich_help_panel=MODEL,
-        metavar="X",
-        help="Fixed concentration of the prior; larger, more clusters. Left out, it is learned.",
-        show_default=False,
-    ),
-]
-Tune = Annotated[
-    str | None,
-    typer.Option(
-        rich_help_panel=MODEL,
-        metavar="NAME",
-        autocompletion=_tunings,
-        help="Learn hyperparameters of the family: empirical-bayes, greedy, cross-validation, sample.",
-        show_default=False,
-    ),
-]
-Chains = Annotated[
-    int | None,
-    typer.Option(rich_help_panel=SAMPLING, metavar="N", help="Independent chains; 4 if left out.", show_default=False),
-]
-Draws = Annotated[
-    int | None,
-    typer.Option(
-        rich_help_panel=SAMPLING, metavar="N", help="Draws kept in each chain; 250 if left out.", show_default=False
-    ),
-]
-Warmup = Annotated[
-    int | None,
-    typer.Option(
-        rich_help_panel=SAMPLING,
-        metavar="N",
-        help="Sweeps before the first draw is kept; 100 if left out.",
-        show_default=False,
-    ),
+Table = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Table: CSV, TSV, Parquet or Feather, with names of the columns.")
 ]
 Seed = Annotated[
     int,
@@ -115,11 +18,40 @@ Seed = Annotated[
         rich_help_panel=SAMPLING, metavar="N", min=0, help="Random seed: the same seed gives the same result."
     ),
 ]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        rich_help_panel=OUTPUT,
+        metavar="FOLDER",
+        help="Folder for the run and its results; left out, the name of the table with -countless.",
+        show_default=False,
+    ),
+]
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", rich_help_panel=OUTPUT, help="Start again where the folder holds a run."),
+]
+NoReport = Annotated[bool, typer.Option("--no-report", rich_help_panel=OUTPUT, help="Write no report.html.")]
 Json = Annotated[
     bool,
     typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object for machines, and nothing else."),
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as [bold]countless fit[/] wrote it.")]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as [bold]countless fit[/] wrote it.")]
+
+
+def annotation(option: Option) -> Any:
+    """The option of a model as the type of an argument that Typer reads."""
+    kind: Any = list[option.kind] if option.repeated else option.kind  # type: ignore[name-defined]
+    given = typer.Option(
+        option.flag,
+        rich_help_panel=option.panel,
+        metavar=None if option.kind is bool else option.metavar,
+        help=option.help,
+        show_default=option.default is not None and option.kind is not bool,
+        min=option.minimum,
+        autocompletion=None if option.choices is None else (lambda: list(option.choices())),  # type: ignore[misc]
+    )
+    return Annotated[kind | None if option.default is None else kind, given]
 
 
 def typed(context: typer.Context, leave_out: tuple[str, ...]) -> list[str]:
@@ -135,4 +67,6 @@ def typed(context: typer.Context, leave_out: tuple[str, ...]) -> list[str]:
         option = parameter.opts[0]
         for each in value if isinstance(value, (list, tuple)) else [value]:
             words += [option] if each is True else [option, str(each)]
+    for module in context.meta.get("countless.imports", []):
+        words += ["--import", module]
     return words

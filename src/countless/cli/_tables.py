@@ -1,19 +1,19 @@
-"""From a file and the options about columns to the table that is clustered."""
+"""From a file and the options about columns to the table that is fitted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..io import read_table
+from ..models.command import check_column
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 class Chosen(NamedTuple):
-    """The table to cluster, the kinds that were set for some columns, and the column to compare with."""
+    """The table to fit, the kinds that some columns were given, and the column of known classes."""
 
     table: pd.DataFrame
     kinds: dict[str, str]
@@ -22,15 +22,17 @@ class Chosen(NamedTuple):
 
 def choose_columns(file: Path, columns: Sequence[str], ignore: Sequence[str], label: str | None) -> Chosen:
     """Read a table and take the columns that the options ask for."""
+    from ..io import read_table
+
     whole = read_table(file)
     names = [str(name) for name in whole.columns]
     only, kinds = parse_columns(file, columns, names)
     for name in [*ignore, *([] if label is None else [label])]:
-        _check_name(file, name, names)
+        check_column(file, name, names)
     wanted = only or names
     kept = [name for name in wanted if name not in ignore and name != label]
     if not kept:
-        raise ValueError(f"{file}: no column is left to cluster")
+        raise ValueError(f"{file}: no column is left")
     lost = [name for name in kinds if name not in kept]
     if lost:
         raise ValueError(f"--columns: {lost[0]!r} has a kind, but is left out")
@@ -40,7 +42,7 @@ def choose_columns(file: Path, columns: Sequence[str], ignore: Sequence[str], la
 
 
 def parse_columns(file: Path, entries: Sequence[str], names: list[str]) -> tuple[list[str], dict[str, str]]:
-    """Columns that are meant alone, and the kinds that some are given.
+    """The columns to use, and the kinds that some columns are given.
 
     ``A,B`` are the columns to use; ``A=gaussian`` sets the kind of a column. Where every entry has a kind, the other
     columns stay in.
@@ -55,8 +57,8 @@ def parse_columns(file: Path, entries: Sequence[str], names: list[str]) -> tuple
             continue
         name, equals, kind = (part.strip() for part in entry.rpartition("="))
         if not equals:
-            _check_name(file, entry, names)
-        _check_name(file, name, names)
+            check_column(file, entry, names)
+        check_column(file, name, names)
         if not kind:
             raise ValueError(f"--columns: {entry!r} names no kind; write {name}=gaussian, {name}=categorical, ...")
         only.append(name)
@@ -73,21 +75,3 @@ def _split(entries: Sequence[str], names: list[str]) -> list[str]:
     if entries and not parts:
         raise ValueError("--columns: name at least one column")
     return parts
-
-
-def _check_name(file: Path, name: str, names: list[str]) -> None:
-    if name not in names:
-        listed = ", ".join(repr(known) for known in names[:20]) + (", ..." if len(names) > 20 else "")
-        raise ValueError(f"{file} has no column {name!r}; it has {listed}")
-
-
-def as_fitted(model: Any, table: pd.DataFrame, file: Path) -> pd.DataFrame:
-    """The columns of a new table that a model was fitted to, in their order; columns it left out may be absent."""
-    import numpy as np
-
-    names = [str(name) for name in getattr(model, "feature_names_in_", model.posterior_.data.names)]
-    used = set(model.posterior_.data.names)
-    for name in names:
-        if name in used and name not in table.columns:
-            _check_name(file, name, [str(column) for column in table.columns])
-    return table.reindex(columns=names, fill_value=np.nan)

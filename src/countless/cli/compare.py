@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..models.command import TABLE
 from . import _options as options
 from ._app import command, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
-EXAMPLES = """
-countless compare penguins-countless/labels.csv penguins.csv --column label --column species
-countless compare first-run second-run --json
-"""
+EXAMPLES = (
+    "countless compare penguins-countless/labels.csv penguins.csv --column label --column species",
+    "countless compare first-run second-run --json",
+)
 
 # What each index says, for people: the value that means full agreement comes first.
 MEANINGS = {
@@ -39,7 +40,7 @@ def compare(
     column: Annotated[
         list[str] | None,
         typer.Option(
-            rich_help_panel=options.TABLE,
+            rich_help_panel=TABLE,
             metavar="NAME",
             help="Column of the labels, label if left out; give it twice where it has another name in B.",
             show_default=False,

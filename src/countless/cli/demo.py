@@ -3,51 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..models.command import OUTPUT
 from . import _options as options
 from ._app import command
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..estimators import DPMixture
-
 
 @command()
 def demo(
     out: Annotated[
-        Path, typer.Option(rich_help_panel=options.OUTPUT, metavar="FOLDER", help="Folder for the figure and the page.")
+        Path, typer.Option(rich_help_panel=OUTPUT, metavar="FOLDER", help="Folder for the figure and the page.")
     ] = Path("countless-demo"),
     seed: options.Seed = 0,
 ) -> None:
     """Cluster the Old Faithful eruptions, and show what was found."""
-    from .. import plots
+    from .. import report
     from ..datasets import load_faithful
-    from ..estimators import DPMixture
     from ..io import check_folder, write_together
-    from ..report.findings import Findings
-    from ..report.page import page_of
-    from ._models import fitted
-    from ._screen import show, wrote
+    from ..models.command import About, Request
+    from ._commands import model_commands
+    from ._fit import fitted
+    from ._results import show, wrote
 
     check_folder(out, "--out")
     table = load_faithful()
     typer.echo("Old Faithful: 272 eruptions, their length and the wait for the next one (minutes).")
-    model, seconds = fitted(DPMixture(random_state=seed), table, None)
-    found = Findings(model)
+    fit = model_commands()["fit"]
+    defaults = {option.name: option.default for option in fit.options}
+    request = Request(table, {**defaults, "family": "gaussian", "seed": seed})
+    model, seconds = fitted(*fit.build(request), None, fit.doing, request)
+    results = fit.results(model, About())
     files: dict[str, str | bytes] = {
-        "old-faithful.png": plots.render(plots.summary(model)),
-        "report.html": page_of(found, "Old Faithful", "countless demo"),
+        "old-faithful.png": results.files["summary.png"],
+        "report.html": report.render(model, title="Old Faithful", command="countless demo"),
     }
-    show(found, seconds)
-    typer.echo(_about_eruptions(model, table))
+    show([*results.screen, f"{type(model.inference_).__name__}, {seconds:.1f} seconds.", _in_words(model, table)])
     wrote(write_together(out, files, "--out"))
 
 
-def _about_eruptions(model: DPMixture, table: pd.DataFrame) -> str:
+def _in_words(model: Any, table: pd.DataFrame) -> str:
     """The two largest clusters in words."""
     largest = table.groupby(model.labels_).size().nlargest(2).index
     if len(largest) < 2:

@@ -1,4 +1,4 @@
-"""``countless predict``: the clusters of new rows."""
+"""``countless predict``: what a run says about new rows."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from typing import Annotated
 
 import typer
 
+from ..models.command import OUTPUT
 from . import _options as options
 from ._app import command, print_json
+from ._errors import one_line_warnings
 
-EXAMPLES = """
-countless predict penguins-countless new-birds.csv
-countless predict penguins-countless new-birds.csv --out found.csv
-countless predict penguins-countless new-birds.csv --json | jq .label
-"""
+EXAMPLES = (
+    "countless predict penguins-countless new-birds.csv",
+    "countless predict penguins-countless new-birds.csv --out found.csv",
+    "countless predict penguins-countless new-birds.csv --json | jq .label",
+)
 
 
 @command(EXAMPLES)
 def predict(
-    run: options.RunFolder,
+    run: options.Run,
     file: Annotated[
         Path,
-        typer.Argument(metavar="NEW", help="Table with the columns of the fit; others are not looked at."),
+        typer.Argument(metavar="NEW", help="Table with the columns of the fit; other columns are ignored."),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=options.OUTPUT,
+            rich_help_panel=OUTPUT,
             metavar="FILE",
             help="CSV file for the labels; left out, the name of NEW with -labels.csv.",
             show_default=False,
@@ -42,8 +44,8 @@ def predict(
     of the clusters; log_density, how usual such a row is (the lower, the stranger).
     """
     from ..io import check_folder, load, read_table, write_whole
-    from ._models import one_line_warnings
-    from ._tables import as_fitted
+    from ._commands import command_of
+    from ._results import show
 
     target = out if out is not None else Path(f"{file.stem}-labels.csv")
     writes = out is not None or not as_json
@@ -53,41 +55,16 @@ def predict(
             raise ValueError(f"--out: {target} is a folder; give the name of a file")
     with one_line_warnings():
         model = load(run)
-        table = as_fitted(model, read_table(file), file)
-        shares = model.predict_proba(table)
-        density = model.score_samples(table)
-    labels = shares[:, :-1].argmax(axis=1)
-    found = {
-        "label": labels.tolist(),
-        "probability": shares[range(len(labels)), labels].round(4).tolist(),
-        "new_cluster": shares[:, -1].round(4).tolist(),
-        "log_density": density.round(4).tolist(),
-    }
+        ask = command_of(model).predict
+        if ask is None:
+            raise ValueError(f"{run} is a run of {type(model).__name__}, which cannot predict new rows")
+        found = ask(model, read_table(file), file)
+    rows = list(zip(*found.columns.values(), strict=True))
     if writes:
-        lines = [",".join(map(str, (i, *cells))) for i, cells in enumerate(zip(*found.values(), strict=True), start=1)]
-        write_whole(target, "\n".join([",".join(["row", *found]), *lines, ""]))
+        lines = [",".join(map(str, (i, *cells))) for i, cells in enumerate(rows, start=1)]
+        write_whole(target, "\n".join([",".join(["row", *found.columns]), *lines, ""]))
     if as_json:
-        print_json({"run": str(run), "file": file.name, "rows": len(labels), **found})
+        print_json({"run": str(run), "file": file.name, "rows": len(rows), **found.columns})
         return
-    _show(labels, shares, model.n_clusters_)
+    show(found.screen)
     typer.echo(f"Wrote {target}")
-
-
-def _show(labels: object, shares: object, n_clusters: int) -> None:
-    import numpy as np
-    from rich.console import Console
-    from rich.table import Table
-
-    from ..plots import percent
-
-    found, sure = np.asarray(labels), np.asarray(shares)
-    grid = Table("cluster", "new rows", "share", "sure", title="Where do the new rows belong?", title_justify="left")
-    for k in range(n_clusters):
-        mine = found == k
-        if mine.any():
-            share = percent(float(mine.mean()))
-            grid.add_row(str(k), f"{int(mine.sum()):,}", share, percent(float(sure[mine, k].mean())))
-    Console(highlight=False, markup=False).print(grid)
-    strange = int(np.sum(sure[:, -1] > 0.5))
-    if strange:
-        typer.echo(f"{strange:,} of {len(found):,} rows fit none of the clusters (new_cluster above 0.5).")

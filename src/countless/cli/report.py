@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from . import _options as options
+from ..models.command import OUTPUT
 from ._app import command
+from ._errors import one_line_warnings
 
-EXAMPLES = """
-countless report penguins-countless --open
-countless report penguins-countless --out penguins.html
-"""
+EXAMPLES = (
+    "countless report penguins-countless --open",
+    "countless report penguins-countless --out penguins.html",
+)
 
 
 @command(EXAMPLES)
@@ -24,14 +25,14 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=options.OUTPUT,
+            rich_help_panel=OUTPUT,
             metavar="FILE",
             help="HTML file to write; left out, report.html in the run.",
             show_default=False,
         ),
     ] = None,
     open_it: Annotated[
-        bool, typer.Option("--open", rich_help_panel=options.OUTPUT, help="Open the page in the browser.")
+        bool, typer.Option("--open", rich_help_panel=OUTPUT, help="Open the page in the browser.")
     ] = False,
 ) -> None:
     """Write the HTML report of a run.
@@ -41,8 +42,7 @@ def report(
     """
     from ..io import check_folder, load
     from ..report import write
-    from ._about import About
-    from ._models import one_line_warnings
+    from ._about import about_run
 
     target = out or (run / "report.html" if run.is_dir() else run.with_suffix(".html"))
     check_folder(target.parent, "--out")
@@ -50,7 +50,7 @@ def report(
         raise ValueError(f"--out: {target} is a folder; give the name of a file")
     with one_line_warnings():
         model = load(run)
-    about = About.read(run)
+    about = about_run(run)
     path = write(model, target, title=about.file or run.name, command=about.command)
     typer.echo(f"Wrote {path}")
     if open_it:

@@ -1,53 +1,49 @@
-"""``countless resume``: go on with a run that was stopped, or make it longer."""
+"""``countless resume``: continue a run that was stopped, or make it longer."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ..models.command import SAMPLING
 from . import _options as options
-from ._app import Interrupted, command, print_json, say
+from ._app import command, print_json
+from ._errors import Interrupted, one_line_warnings, say, stopped
 
-EXAMPLES = """
-countless resume penguins-countless
-countless resume penguins-countless --draws 2000
-"""
+EXAMPLES = (
+    "countless resume penguins-countless",
+    "countless resume penguins-countless --draws 2000",
+)
 
 
 @command(EXAMPLES)
 def resume(
-    run: options.RunFolder,
+    run: options.Run,
     draws: Annotated[
         int | None,
         typer.Option(
-            rich_help_panel=options.SAMPLING,
+            rich_help_panel=SAMPLING,
             metavar="N",
             min=1,
-            help="Draws of each chain that the run is to have in all: a finished run is made longer.",
+            help="Draws that each chain is to have in the end: a finished run is made longer.",
             show_default=False,
         ),
     ] = None,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", rich_help_panel=options.OUTPUT, help="Write no report.html.")
-    ] = False,
+    no_report: options.NoReport = False,
     as_json: options.Json = False,
 ) -> None:
-    """Go on with a run that was stopped.
+    """Continue a run that was stopped.
 
-    The draws are those of a run that was never stopped, one for one. Then the same files are written as by
-    [bold]countless fit[/]. The table is not needed: the run holds its rows.
+    The draws are those of a run that was never stopped, one for one. Then the same files are written as by the command
+    that began it. The table is not needed: the run holds its data.
     """
     from .. import io
-    from ..report.findings import Findings
-    from ._about import About
-    from ._models import one_line_warnings, stopped
-    from ._results import write_results
-    from ._screen import show, wrote
+    from ._about import about_run
+    from ._results import deliver
 
-    say(f"going on with {run} ...")
+    say(f"continuing {run} ...")
     start = time.perf_counter()
     with one_line_warnings():
         try:
@@ -55,11 +51,8 @@ def resume(
         except (KeyboardInterrupt, UserWarning):
             raise Interrupted(stopped(run)) from None
     seconds = time.perf_counter() - start
-    about = About.read(run)
-    found = Findings(model)
-    paths, summary = write_results(found, run, about, report=not no_report, option="RUN")
+    shown = deliver(model, run, about_run(run), report=not no_report, option="RUN")
     if as_json:
-        print_json({**summary, "run": str(run), "files": [str(path) for path in paths], "seconds": round(seconds, 3)})
+        print_json({**shown.summary, "run": str(run), "files": shown.names, "seconds": round(seconds, 3)})
         return
-    show(found, seconds, summary.get("compared"))
-    wrote(paths, Path(run))
+    shown.show(seconds)

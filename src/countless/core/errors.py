@@ -9,7 +9,23 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class UnknownName(ValueError):
+class ArgumentError(ValueError):
+    """A mistake in one argument.
+
+    Attributes
+    ----------
+    argument : str
+        Its name.
+    problem : str
+        What is wrong with it and what would fit.
+    """
+
+    def __init__(self, argument: str, problem: str) -> None:
+        self.argument, self.problem = argument, problem
+        super().__init__(f"{argument}: {problem}")
+
+
+class UnknownName(ArgumentError):
     """A short name that stands for nothing.
 
     Attributes
@@ -25,13 +41,13 @@ class UnknownName(ValueError):
     """
 
     def __init__(self, argument: str, name: Any, choices: Sequence[str], otherwise: str = "") -> None:
-        self.argument, self.name, self.choices, self.otherwise = argument, name, list(choices), otherwise
+        self.name, self.choices, self.otherwise = name, list(choices), otherwise
         tail = f", or pass {otherwise}" if otherwise else ""
         listed = ", ".join(map(repr, self.choices))
-        super().__init__(f"{argument}: {name!r} is not known; choose one of {listed}{tail}")
+        super().__init__(argument, f"{name!r} is not known; choose one of {listed}{tail}")
 
 
-class ColumnOfText(ValueError):
+class ColumnOfText(ArgumentError):
     """A column of text where numbers are needed.
 
     Attributes
@@ -41,14 +57,68 @@ class ColumnOfText(ValueError):
     """
 
     def __init__(self, argument: str, column: str) -> None:
-        self.argument, self.column = argument, column
+        self.column = column
         super().__init__(
-            f"{argument}: column {column!r} holds text; choose family='auto', which takes categories, or encode it as "
-            "numbers, or drop it"
+            argument,
+            f"column {column!r} holds text; choose family='auto', which takes categories, or encode it as numbers, or "
+            "drop it",
         )
 
 
-class WrongRun(ValueError):
+class MissingCell(ValueError):
+    """A missing cell where none can be taken.
+
+    Attributes
+    ----------
+    argument : str
+    row, column : int
+        Where the first one is.
+    """
+
+    def __init__(self, argument: str, row: int, column: int) -> None:
+        self.argument, self.row, self.column = argument, row, column
+        super().__init__(
+            f"{argument} contains NaN (first in row {row}, column {column}); drop or fill such cells before the fit, "
+            "or choose family='auto', which takes missing cells"
+        )
+
+
+class CannotDrawMissing(ArgumentError):
+    """An engine that cannot draw missing cells, where there are some that have to be drawn.
+
+    Attributes
+    ----------
+    engine : str
+        Name of its class.
+    able : list of str
+        Short names of the engines that can.
+    """
+
+    def __init__(self, engine: str, able: Sequence[str]) -> None:
+        self.engine, self.able = engine, list(able)
+        listed = " or ".join(map(repr, self.able))
+        super().__init__(
+            "X",
+            f"cells are missing in correlated Gaussian columns, which {engine} cannot draw; choose inference={listed}, "
+            "or the family 'diagonal-gaussian' for these columns",
+        )
+
+
+class CannotWrite(ArgumentError):
+    """A folder that cannot be written into.
+
+    Attributes
+    ----------
+    path : path
+    reason : str
+    """
+
+    def __init__(self, argument: str, path: Any, error: OSError) -> None:
+        self.path, self.reason = path, str(error.strerror or error)
+        super().__init__(argument, f"cannot write into {path}: {self.reason}")
+
+
+class WrongRun(ArgumentError):
     """A folder that holds a different run from the one that was asked for.
 
     Attributes
@@ -61,7 +131,7 @@ class WrongRun(ValueError):
     def __init__(self, path: Any, differs: str) -> None:
         self.path, self.differs = path, differs
         super().__init__(
-            f"checkpoint: {path} holds a run with a different {differs}; choose another folder, or remove this one"
+            "checkpoint", f"{path} holds a run with a different {differs}; choose another folder, or remove this one"
         )
 
 

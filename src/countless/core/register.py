@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import metadata
 from typing import Any, Generic, TypeVar
@@ -74,6 +75,11 @@ class Register(Mapping[str, Any], Generic[Kind]):
         found: Kind = choose(argument, name, self, otherwise)
         return found
 
+    def everything(self) -> dict[str, Kind]:
+        """All classes by name, with those that other packages announce."""
+        self._look_elsewhere()
+        return dict(self._classes)
+
     def __contains__(self, name: object) -> bool:
         if name not in self._classes:
             self._look_elsewhere()
@@ -96,7 +102,15 @@ class Register(Mapping[str, Any], Generic[Kind]):
             return
         self._looked = True
         for point in metadata.entry_points(group=self.group):
-            importlib.import_module(point.module)
+            try:
+                importlib.import_module(point.module)
+            except Exception as error:
+                # A package that is broken must not take the names of all others with it.
+                warnings.warn(
+                    f"the {self.kind} {point.name!r} of an installed package is left out: {point.module} cannot be "
+                    f"imported ({type(error).__name__}: {error})",
+                    stacklevel=3,
+                )
 
 
 def import_folder(package: str, path: Iterable[str]) -> None:

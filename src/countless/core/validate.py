@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ColumnOfText, UnknownName
+from .errors import ColumnOfText, MissingCell, UnknownName
 
 Value = TypeVar("Value")
 
@@ -59,11 +59,11 @@ def as_rows(X: Any, name: str = "X", missing: bool = False) -> NDArray[np.float6
         raise ValueError(f"{name} has 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
     bad = np.isinf(array) if missing else ~np.isfinite(array)
     if bad.any():
-        what = "NaN" if np.isnan(array[bad]).any() else "infinity"
-        i, j = np.argwhere(bad)[0]
+        i, j = (int(place) for place in np.argwhere(bad)[0])
+        if np.isnan(array[bad]).any():
+            raise MissingCell(name, i, j)
         raise ValueError(
-            f"{name} contains {what} (first in row {i}, column {j}); drop or fill such cells before the fit"
-            + ("" if missing or what == "infinity" else ", or choose family='auto', which takes missing cells")
+            f"{name} contains infinity (first in row {i}, column {j}); drop or fill such cells before the fit"
         )
     if not array.flags.writeable or not array.flags.c_contiguous:
         array = np.array(array, order="C")

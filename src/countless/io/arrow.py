@@ -46,7 +46,7 @@ def read_arrow(path: Path) -> pd.DataFrame:
         reason = " ".join(str(error).split())[:200]
         raise ValueError(f"{path} cannot be read as {kind}: {reason}") from None
     _check_types(path, table.schema)
-    # An index that pandas saved is no column of the table.
+    # The index that pandas saved with a frame is not one of its columns.
     names = [name for name in table.column_names if not name.startswith("__index_level_")]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

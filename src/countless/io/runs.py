@@ -1,4 +1,4 @@
-"""Runs and models in: read a fitted model from a file or from the folder of a run, and go on with a run."""
+"""Runs and models in: read a fitted model from a file or from the folder of a run, and continue a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import estimators as _estimators  # noqa: F401  they register themselves
+from ..core.errors import ArgumentError
 from ..core.validate import whole_number
 from ..models.estimator import Run, interval
 from ..runs import ESTIMATORS, RunFolder, read_model
@@ -31,7 +32,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        In one sentence: no such file, not a run, damaged, written by a newer version.
+        In one sentence: no such file, not a run, damaged, written by a newer version, or a run of a class that no
+        imported module has registered.
 
     References
     ----------
@@ -71,7 +73,7 @@ def resume(
     progress: bool | None = None,
     checkpoint_every: float = 10.0,
 ) -> Any:
-    """Go on with a run that was stopped, from its last checkpoint, without the table it was begun with.
+    """Continue a run that was stopped, from its last checkpoint, without the table that it was begun with.
 
     The draws are those of a run that was never stopped, one for one. A finished run is read.
 
@@ -80,7 +82,7 @@ def resume(
     path : path
         Folder of the run, as given to ``fit(..., checkpoint=path)``.
     draws : int, optional
-        Draws of each chain that the run is to have; default, as many as it was begun with.
+        Draws that each chain is to have in the end; default, as many as the run was begun with.
     progress : bool, optional
         Show a progress bar; default, when standard error is a terminal.
     checkpoint_every : float
@@ -106,7 +108,9 @@ def resume(
     if draws is not None:
         engine: Any = run.description.engine
         if not hasattr(engine, "chains"):
-            raise ValueError(f"draws: {path} is a run of {type(engine).__name__}, which has no chains to make longer")
+            raise ArgumentError(
+                "draws", f"{path} is a run of {type(engine).__name__}, which has no chains to make longer"
+            )
         run.extend(whole_number("draws", draws, 1))
     try:
         model = ESTIMATORS[run.description.estimator]._unfitted(run.description)

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SEPARATORS = {".tsv": "\t", ".tab": "\t"}
-# What people write into a cell that they know nothing about; in lower case, compared without spaces around.
+# Markers of missing cells, in lower case; cells are compared without the spaces around them.
 MISSING = ("", "na", "n/a", "n.a.", "nan", "null", "?", "-", "--", ".", "#n/a", "#na", "<na>")
-# A column of numbers may hold so large a share of other words, of so few kinds: they are markers that nobody told of.
+# A column is still one of numbers where at most this share of its cells holds at most so many different words: the
+# words are taken for markers of missing cells.
 MOST_WORDS, MOST_KINDS_OF_WORDS = 0.05, 3
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")

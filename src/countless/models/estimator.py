@@ -32,6 +32,7 @@ from ..core.random import as_generator, generator_from, generator_state
 from ..posterior.diagnostics import warn_if_unmixed
 from ..posterior.posterior import Posterior
 from ..runs import ESTIMATORS, Description, RunFolder, SavedModel, write_model
+from .command import Command
 
 if TYPE_CHECKING:
     from ..report import Page
@@ -59,6 +60,8 @@ class RunEstimator(BaseEstimator):
     known_before: ClassVar[tuple[str, ...]] = ("n_features_in_", "feature_names_in_", "inference_")
     # Arrays that are saved besides the draws.
     result_fields: ClassVar[tuple[Field, ...]] = ()
+    # What the command line offers; without one there is no command to fit it, and its runs are shown in general terms.
+    command: ClassVar[Command | None] = None
 
     inference_: Inference
     posterior_: Posterior

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import html
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -87,6 +88,10 @@ class Diagnostics:
         Label-free quantities with their R-hat and effective draws, also as ``table()``.
     distance : ChainDistance or None
         How differently the chains put rows together, and how differently they would by chance.
+    suggested : dict
+        Settings for a longer run, such as ``{"warmup": 1500, "draws": 3000}``; empty where none is needed.
+    finding : str
+        The verdict without the suggested settings, which end it.
 
     Examples
     --------
@@ -101,13 +106,27 @@ class Diagnostics:
     ['n_clusters', 'log_joint']
     """
 
-    verdict: str
+    finding: str
     converged: bool | None
     problems: list[str]
     n_chains: int
     n_draws: int
     quantities: tuple[Quantity, ...] = ()
     distance: ChainDistance | None = None
+    suggested: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence, with suggested settings as arguments of an engine."""
+        return self.sentence()
+
+    def sentence(self, command_line: bool = False) -> str:
+        """The verdict, with suggested settings as arguments (``draws=3000``) or as options (``--draws 3000``)."""
+        if not self.suggested:
+            return self.finding
+        if command_line:
+            return f"{self.finding} {' '.join(f'--{name} {value}' for name, value in self.suggested.items())}."
+        return f"{self.finding} {', '.join(f'{name}={value}' for name, value in self.suggested.items())}."
 
     @property
     def largest_rhat(self) -> float:
@@ -180,8 +199,8 @@ def diagnose(posterior: Posterior, rows: int = ROWS) -> Diagnostics:
     distance = _largest_distance(posterior, rows)
     found = Diagnostics("", None, [], n_chains, n_draws, quantities, distance)
     problems = _problems(found)
-    verdict = _agreement(found) if not problems else _disagreement(found, distance)
-    return Diagnostics(verdict, not problems, problems, n_chains, n_draws, quantities, distance)
+    finding, suggested = _agreement(found) if not problems else _disagreement(found, distance)
+    return Diagnostics(finding, not problems, problems, n_chains, n_draws, quantities, distance, suggested)
 
 
 def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
@@ -317,24 +336,25 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
 
 
-def _agreement(found: Diagnostics) -> str:
+def _agreement(found: Diagnostics) -> tuple[str, dict[str, int]]:
+    """The finding where chains agree, and settings for a longer run, which end the sentence."""
     fewest, rhat = found.fewest_effective, f"R-hat at most {found.largest_rhat:.2f}"
     if not np.isfinite(fewest):
-        return f"The {found.n_chains} chains agree: all draws are alike."
+        return f"The {found.n_chains} chains agree: all draws are alike.", {}
     if fewest < FEW:
-        return (
-            f"The {found.n_chains} chains agree ({rhat}), but hold only {int(fewest)} effective draws; run longer, for "
-            f"example draws={_longer(found)}."
-        )
+        few = f"The {found.n_chains} chains agree ({rhat}), but hold only {int(fewest)} effective draws"
+        return f"{few}; run longer, for example", {"draws": _longer(found)}
     text = f"The {found.n_chains} chains agree: {rhat}, at least {int(fewest)} effective draws"
-    return f"{text}." if fewest >= ENOUGH else f"{text}; for finer probabilities draws={_longer(found)}."
+    return (f"{text}.", {}) if fewest >= ENOUGH else (f"{text}; for finer probabilities", {"draws": _longer(found)})
 
 
-def _disagreement(found: Diagnostics, distance: ChainDistance | None) -> str:
+def _disagreement(found: Diagnostics, distance: ChainDistance | None) -> tuple[str, dict[str, int]]:
+    """The finding where chains disagree, and settings for a longer run, which end the sentence."""
     worst = max(found.quantities, key=lambda each: each.rhat)
     rhat = f"R-hat {worst.rhat:.2f}" if np.isfinite(worst.rhat) else "each holds another value"
     draws = _longer(found)
-    settings = f"warmup={max(draws // 2, 100)}, draws={draws}" if worst.rhat > ALARMING_RHAT else f"draws={draws}"
+    settings = {"warmup": max(draws // 2, 100)} if worst.rhat > ALARMING_RHAT else {}
+    settings["draws"] = draws
     apart = distance is not None and distance.largest >= SMALLEST_DISTANCE
     if distance is not None and (_too_far(distance) or (apart and worst.rhat > ALARMING_RHAT)):
         one, other = (chain + 1 for chain in distance.furthest)
@@ -342,13 +362,14 @@ def _disagreement(found: Diagnostics, distance: ChainDistance | None) -> str:
         counts = (
             "" if clusters is None else f"; {clusters[one - 1]:.3g} and {clusters[other - 1]:.3g} clusters on average"
         )
-        return (
+        finding = (
             f"The {found.n_chains} chains disagree on how row groups join ({distance.largest:.0%} of the pairs "
-            f"that chain {one} or {other} joins are not joined by both{counts}); run longer, for example {settings}."
+            f"that chain {one} or {other} joins are not joined by both{counts}); run longer, for example"
         )
+        return finding, settings
     grouped = distance is not None and not apart
     start = "agree on how rows are grouped, but not yet on the" if grouped else "do not agree yet on the"
-    return f"The {found.n_chains} chains {start} {worst.words} ({rhat}); run longer, for example {settings}."
+    return f"The {found.n_chains} chains {start} {worst.words} ({rhat}); run longer, for example", settings
 
 
 def _longer(found: Diagnostics) -> int:

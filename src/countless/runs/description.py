@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..chains.contract import Problem
 from ..chains.engine import Inference
+from ..core.errors import NotRegistered
 from .format import array_digest
 from .register import ESTIMATORS
 from .settings import dict_to_json, from_json, to_json
@@ -115,6 +116,7 @@ class Description:
         """Everything but the arrays."""
         return {
             "estimator": self.estimator,
+            "module": ESTIMATORS[self.estimator].__module__,
             "params": dict_to_json(self.params),
             "fitted": dict_to_json(self.fitted),
             "data": dict_to_json(self.data.settings()),
@@ -131,8 +133,10 @@ class Description:
     def from_json(cls, saved: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Description:
         """What ``as_json`` and the arrays were; any error means that it is something else."""
         name = saved["estimator"]
-        if not isinstance(name, str) or name not in ESTIMATORS:
-            raise ValueError(f"{name!r} is not an estimator that is known here")
+        if not isinstance(name, str):
+            raise ValueError("it does not name its estimator")
+        if name not in ESTIMATORS:
+            raise NotRegistered("estimator", name, str(saved.get("module", "")))
         if saved["digest"] != array_digest(arrays):
             raise ValueError("its data are not the data that it describes")
         engine = from_json(saved["inference"])

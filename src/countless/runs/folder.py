@@ -27,7 +27,7 @@ from ..chains.contract import Problem
 from ..chains.draws import Draws
 from ..chains.fields import check_arrays
 from ..chains.trace import Segment, Trace, join_traces
-from ..core.errors import WrongRun
+from ..core.errors import ArgumentError, CannotWrite, WrongRun
 from ..core.files import check_folder, clear_stages
 from .description import Description, versions
 from .format import Unreadable, damaged, read_arrays, read_json, write_arrays, write_json
@@ -75,7 +75,7 @@ class RunFolder:
                 run._describe()
                 return run
         except OSError as error:
-            raise ValueError(f"checkpoint: cannot write into {folder}: {error.strerror or error}") from None
+            raise CannotWrite("checkpoint", folder, error) from None
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], interval: float = 10.0) -> RunFolder:
@@ -119,9 +119,10 @@ class RunFolder:
         """Let each chain have so many draws, if that is more than it was to have."""
         here = self.description.n_draws
         if n_draws < here:
-            raise ValueError(
-                f"draws: {self.path} holds a run of {here} draws, more than the {n_draws} asked for; choose another "
-                "folder, or ask for at least as many"
+            raise ArgumentError(
+                "draws",
+                f"{self.path} holds a run of {here} draws, more than the {n_draws} asked for; choose another folder, "
+                "or ask for at least as many",
             )
         if n_draws > here:
             self.description = self.description.longer(n_draws)
@@ -187,7 +188,7 @@ class RunFolder:
             counts = {"files": n_files, "draws": trace.done}
             write_arrays(folder / STATE, "state", {**place, **counts, "numbers": snapshot.numbers}, snapshot.arrays)
         except OSError as error:
-            raise ValueError(f"checkpoint: cannot write into {folder}: {error.strerror or error}") from None
+            raise CannotWrite("checkpoint", folder, error) from None
         self._counts[number] = (n_files, trace.done)
 
     def _segment(self, number: int, at: int) -> Segment:
@@ -220,7 +221,7 @@ class RunFolder:
         try:
             write_arrays(self.path / RESULT, "result", about, arrays)
         except OSError as error:
-            raise ValueError(f"checkpoint: cannot write into {self.path}: {error.strerror or error}") from None
+            raise CannotWrite("checkpoint", self.path, error) from None
 
     def result(self) -> tuple[Draws, dict[str, NDArray[Any]]] | None:
         """Draws and what the estimator made of them, of a finished run; None where it is not finished."""

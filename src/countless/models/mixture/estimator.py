@@ -22,9 +22,11 @@ from ...posterior.partition.certainty import Certainty
 from ...priors import Prior, resolve_prior
 from ...runs import register
 from ...tuning import TUNINGS, Tuning, resolve_tuning
+from ..command import Command
 from ..estimator import Arrays, RunEstimator
 from ..rows import Mixture, column_names, read_new_rows, read_rows
 from .answers import certainty, point_estimate, predictive
+from .command import COMMAND
 from .data import MixtureData
 from .engines.choice import resolve_inference
 from .posterior import MixturePosterior
@@ -97,6 +99,7 @@ class DPMixture(Mixture, RunEstimator):
 
     data_class: ClassVar[Any] = MixtureData
     known_before: ClassVar[tuple[str, ...]] = (*RunEstimator.known_before, "prior_")
+    command: ClassVar[Command | None] = COMMAND
     result_fields: ClassVar[tuple[Field, ...]] = (Field("labels", "labels", ("row",), once=True),)
 
     posterior_: MixturePosterior

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ....chains.engine import Inference, engines_for
+from ....chains.engine import ENGINES, Inference, engines_for
+from ....core.errors import CannotDrawMissing
 from ....core.validate import choose
 
 # Rows times columns to the power 1.5 that sampling covers in about two minutes on two cores (60,000 rows of ten
@@ -28,14 +29,15 @@ def resolve_inference(
         small = missing or (n_rows * max(n_columns, 4) ** 1.5 <= SAMPLING_LIMIT and not weighted)
         inference = "gibbs" if small else "variational" if sticks else "map"
     if not isinstance(inference, Inference):
+        if isinstance(inference, str) and inference not in engines:
+            # Engines that other packages announce.
+            ENGINES.everything()
+            engines = engines_for("mixture")
         inference = choose("inference", inference, engines, "'auto' or a countless.inference object")()
     if weighted and not inference.weighs_rows:
         able = " or ".join(sorted(repr(name) for name, cls in engines.items() if cls.weighs_rows))
         raise ValueError(f"sample_weight: {type(inference).__name__} counts every row once; choose inference={able}")
     if missing and not inference.draws_missing:
-        able = " or ".join(sorted(repr(name) for name, cls in engines.items() if cls.draws_missing))
-        raise ValueError(
-            f"X: cells are missing in correlated Gaussian columns, which {type(inference).__name__} cannot draw; "
-            f"choose inference={able}, or the family 'diagonal-gaussian' for these columns"
-        )
+        able = sorted(name for name, cls in engines.items() if cls.draws_missing)
+        raise CannotDrawMissing(type(inference).__name__, able)
     return inference

@@ -1,0 +1,79 @@
+"""Errors and warnings as one line on standard error, in the words of the command line."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..core.errors import ArgumentError, WrongRun
+
+DEFECT = 1
+MISTAKE = 2
+
+# Arguments of ``fit`` whose option has a different name.
+OPTIONS = {"checkpoint": "--out", "random_state": "--seed"}
+
+
+class Interrupted(Exception):
+    """Ctrl-C, with a sentence about what is left on disk. KeyboardInterrupt itself would lose the sentence."""
+
+
+def complain(error: Exception) -> int:
+    """Say what is wrong in one line; returns the exit code."""
+    if os.environ.get("COUNTLESS_DEBUG"):
+        raise error
+    if hasattr(error, "format_message"):
+        say(f"error: {error.format_message()}")
+        return MISTAKE
+    if isinstance(error, (ValueError, OSError)):
+        say(f"error: {sentence(error)}")
+        return MISTAKE
+    if isinstance(error, MemoryError):
+        say("error: there is not enough memory for a table of this size")
+        return MISTAKE
+    say(f"error: a defect of countless ({type(error).__name__}: {error}); COUNTLESS_DEBUG=1 shows where")
+    return DEFECT
+
+
+def sentence(error: Exception) -> str:
+    """What is wrong, with options where the library speaks of arguments."""
+    if isinstance(error, WrongRun):
+        return (
+            f"--out: {error.path} holds a run with a different {error.differs}; choose another folder, or start again "
+            "with --overwrite"
+        )
+    if not isinstance(error, ArgumentError) or error.argument.startswith("--"):
+        return str(error)
+    if error.argument == "X":
+        return error.problem
+    return f"{OPTIONS.get(error.argument, f'--{error.argument}')}: {error.problem}"
+
+
+def say(line: str) -> None:
+    """One line on standard error."""
+    typer.echo(" ".join(line.split()), err=True)
+
+
+def stopped(run: Path | None) -> str:
+    """What is left on disk after an interrupt, and how to continue."""
+    if run is None or not (run / "run.json").exists():
+        return "interrupted; nothing was written"
+    return f"interrupted; the draws made so far are in {run}: continue with countless resume {run}"
+
+
+class one_line_warnings(warnings.catch_warnings):
+    """Warnings are one line on standard error; an interrupt that the fit survived is an interrupt."""
+
+    def __enter__(self) -> Any:
+        from ..core.warnings import ConvergenceWarning
+
+        log = super().__enter__()
+        warnings.filterwarnings("error", message="the fit was interrupted")
+        # What it says is the verdict, which is shown with the results.
+        warnings.filterwarnings("ignore", category=ConvergenceWarning)
+        warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+        return log

@@ -1,0 +1,94 @@
+"""From a table in a file to a fitted model, a report and a run that can be continued, whatever the model."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._app import print_json
+from ._errors import Interrupted, one_line_warnings, say, stopped
+from ._options import typed
+
+if TYPE_CHECKING:
+    import typer
+
+    from ..models.command import Command, Request
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked for on the command line: the shared options, and the model's ``own``."""
+
+    context: typer.Context
+    file: Path
+    own: dict[str, Any]
+    seed: int = 0
+    out: Path | None = None
+    overwrite: bool = False
+    no_report: bool = False
+    as_json: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the run."""
+        return Path(f"{self.file.stem}-countless") if self.out is None else self.out
+
+
+def fit(command: Command, order: Order) -> None:
+    """Read the table, check every choice, fit, write and show."""
+    from ..io import check_folder
+    from ..models.command import KINDS, Request
+    from ._about import about_table, beside
+    from ._results import deliver
+    from ._tables import choose_columns
+
+    folder = order.folder
+    check_folder(folder, "--out")
+    own = order.own
+    chosen = choose_columns(order.file, own.get("columns") or [], own.get("ignore") or [], own.get("label"))
+    if chosen.kinds and KINDS not in command.options:
+        raise ValueError(f"--columns: countless {command.name} gives no kinds to columns; name columns only")
+    request = Request(chosen.table, {**own, "seed": order.seed}, chosen.kinds)
+    model, data = command.build(request)
+    if order.overwrite:
+        clear_run(folder)
+    options = typed(order.context, ("out", "overwrite", "no_report", "as_json"))
+    about = about_table(order.file, shlex.join(["countless", command.name, str(order.file), *options]), chosen.label)
+    with beside(folder, about):
+        model, seconds = fitted(model, data, folder, command.doing, request)
+    shown = deliver(model, folder, about, report=not order.no_report)
+    if order.as_json:
+        print_json({**shown.summary, "run": str(folder), "files": shown.names, "seconds": round(seconds, 3)})
+        return
+    shown.show(seconds)
+
+
+def fitted(model: Any, data: Any, folder: Path | None, doing: str, request: Request) -> tuple[Any, float]:
+    """Fit with checkpoints in a folder; an interrupted fit says what is there."""
+    n_rows, n_columns = request.table.shape
+    columns = f"{n_columns} column{'s' if n_columns != 1 else ''}"
+    say(f"{doing} {n_rows:,} rows x {columns} (the first run compiles, a minute or two) ...")
+    start = time.perf_counter()
+    with one_line_warnings():
+        try:
+            model = model.fit(data) if folder is None else model.fit(data, checkpoint=folder)
+        except (KeyboardInterrupt, UserWarning):
+            raise Interrupted(stopped(folder)) from None
+    return model, time.perf_counter() - start
+
+
+def clear_run(folder: Path) -> None:
+    """Remove what a run left in a folder, and nothing else."""
+    if not (folder / "run.json").is_file():
+        return
+    # In this order, what is left after a kill is a run at its beginning, or none.
+    (folder / "result.npz").unlink(missing_ok=True)
+    for chain in folder.glob("chain-*"):
+        if chain.is_dir():
+            shutil.rmtree(chain)
+    for name in ("run.json", "data.npz"):
+        (folder / name).unlink(missing_ok=True)

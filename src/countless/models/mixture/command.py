@@ -1,0 +1,396 @@
+"""``countless fit``: what DPMixture says to the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..command import (
+    CHAIN_OPTIONS,
+    IGNORE,
+    KINDS,
+    LABEL,
+    About,
+    Command,
+    Grid,
+    Option,
+    Prediction,
+    Request,
+    Results,
+    asked_chains,
+    check_column,
+    plain,
+    with_chains,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...posterior.diagnostics import Diagnostics
+    from ...posterior.partition.summaries import ClusterSummary
+
+HELP = """
+Cluster the rows of a table; the number of clusters is inferred.
+
+Writes into the folder --out: [bold]report.html[/], a page to look at; labels.csv, with the cluster of each row
+(rows are numbered from 1), its probability and the cluster that comes second; summary.json and summary.png; and the
+run itself, which can be stopped at any time and continued with [bold]countless resume[/].
+"""
+EXAMPLES = (
+    "countless fit penguins.csv --label species",
+    "countless fit patients.parquet --ignore id --columns stage=categorical",
+    "countless fit counts.tsv --family poisson --out run --json > found.json",
+)
+# Rows of a grid on the screen, and traits of a cluster there and in the summary.
+MOST_ROWS = 30
+MOST_TRAITS, MOST_TRAITS_WRITTEN = 3, 5
+# Indices of agreement with known classes, and how people read them.
+COMPARED = {
+    "ari": "adjusted Rand index",
+    "nmi": "normalised mutual information",
+    "vi": "variation of information",
+    "purity": "purity",
+}
+
+
+# --- options ------------------------------------------------------------------------------------------------------
+
+
+def _families() -> list[str]:
+    from ...families import FAMILIES
+
+    return [*sorted(FAMILIES.everything()), "auto"]
+
+
+def _priors() -> list[str]:
+    from ...priors.names import PRIORS
+
+    return sorted(PRIORS.everything())
+
+
+def _engines() -> list[str]:
+    from ...chains.engine import ENGINES
+
+    return [*sorted(name for name, cls in ENGINES.everything().items() if cls.serves == "mixture"), "auto"]
+
+
+def _tunings() -> list[str]:
+    from ...tuning import TUNINGS
+
+    return sorted(TUNINGS.everything())
+
+
+OPTIONS = (
+    KINDS,
+    IGNORE,
+    LABEL,
+    Option(
+        "family",
+        "What the rows of one cluster look like. auto reads each column: text and codes as categories, small whole "
+        "numbers as counts, other numbers as Gaussian; missing cells are fine. Others, for all columns alike: "
+        "gaussian, diagonal-gaussian, poisson, categorical, bernoulli, multinomial, ...",
+        default="auto",
+        choices=_families,
+    ),
+    Option(
+        "prior",
+        "How rows fall into clusters: crp, pitman-yor, finite-dirichlet, mixture-of-finite.",
+        default="crp",
+        choices=_priors,
+    ),
+    Option(
+        "inference",
+        "How the posterior is found: auto (samples, or optimises where rows are many), gibbs, variational, map, "
+        "uncollapsed, blocked, single-site.",
+        default="auto",
+        choices=_engines,
+    ),
+    Option(
+        "concentration",
+        "Fixed concentration of the prior; larger, more clusters. Left out, it is learned.",
+        kind=float,
+        metavar="X",
+    ),
+    Option(
+        "tune",
+        "Learn hyperparameters of the family: empirical-bayes, greedy, cross-validation, sample.",
+        choices=_tunings,
+    ),
+    *CHAIN_OPTIONS,
+)
+
+
+# --- from options to an estimator ---------------------------------------------------------------------------------
+
+
+def build(request: Request) -> tuple[Any, pd.DataFrame]:
+    """A DPMixture whose every choice has been checked against the table, and the table."""
+    from ...priors import resolve_prior
+    from .estimator import DPMixture
+
+    family = _with_kinds(request["family"], request.kinds) if request.kinds else request["family"]
+    prior: Any = resolve_prior(request["prior"])
+    concentration = request["concentration"]
+    if concentration is not None:
+        try:
+            prior = prior.with_concentration(concentration)
+        except ValueError as error:
+            raise ValueError(f"--concentration: {error}") from None
+    model = DPMixture(
+        family=family,
+        prior=request["prior"] if concentration is None else prior,
+        inference=_engine(request, family, prior),
+        random_state=request["seed"],
+        tune=request["tune"],
+    )
+    return model, request.table
+
+
+def _with_kinds(family: str, kinds: Any) -> Any:
+    """A mixed table in which some columns have a kind of their own."""
+    from ...families import Table
+
+    if family != "auto":
+        raise ValueError(f"--columns: kinds of single columns need --family auto, got {family!r}")
+    known = [name for name in _families() if name != "auto"]
+    for name, kind in kinds.items():
+        if kind != "ignore" and kind not in known:
+            listed = ", ".join(map(repr, known))
+            raise ValueError(f"--columns: {kind!r} for {name!r} is not known; choose one of {listed}, 'ignore'")
+    return Table(dict(kinds))
+
+
+def _engine(request: Request, family: Any, prior: Any) -> Any:
+    """The engine, or its name where nothing but the name was asked for; it must be able to fit the table."""
+    from ...core.errors import CannotDrawMissing, ColumnOfText, MissingCell
+    from ...families import resolve_family
+    from .engines.choice import resolve_inference
+
+    name = "gibbs" if request["inference"] == "auto" and asked_chains(request) else request["inference"]
+    try:
+        known, rows = resolve_family(family).read(request.table)
+        known.check(rows)
+        missing = known.resolve(rows).draws_missing(rows)
+        engine = resolve_inference(name, len(rows), rows.shape[1], prior.has_sticks, False, missing)
+    except ColumnOfText as error:
+        raise ValueError(
+            f"column {error.column!r} holds text; choose --family auto, which takes categories, or encode it as "
+            "numbers, or leave it out with --ignore"
+        ) from None
+    except MissingCell as error:
+        column = str(request.table.columns[error.column])
+        raise ValueError(
+            f"column {column!r} has a missing cell in row {error.row + 1}; choose --family auto, which takes missing "
+            "cells, or leave it out with --ignore"
+        ) from None
+    except CannotDrawMissing as error:
+        raise ValueError(
+            f"cells are missing in correlated Gaussian columns, which {error.engine} cannot draw; choose --inference "
+            f"{' or '.join(error.able)}, or --family diagonal-gaussian"
+        ) from None
+    chosen = with_chains(engine, request, name, "choose --inference gibbs")
+    return chosen if asked_chains(request) else name
+
+
+# --- from a fitted model to what people see -----------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Found:
+    """A fitted model and the answers of its posterior that the results share."""
+
+    model: Any
+    diagnostics: Diagnostics
+    clusters: list[ClusterSummary]
+    compared: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, model: Any, about: About) -> _Found:
+        posterior = model.posterior_
+        clusters = sorted(posterior.summaries(model.labels_), key=lambda each: (-each.size, each.label))
+        return cls(model, posterior.diagnostics(), clusters, compared(about, model.labels_))
+
+    def sure(self, label: int) -> float:
+        """Mean probability of the rows of a cluster."""
+        return float(self.model.certainty_.probability[self.model.labels_ == label].mean())
+
+
+def results(model: Any, about: About) -> Results:
+    """Summary, tables for the screen, labels and figure of a fitted mixture."""
+    from ... import plots
+
+    found = _Found.of(model, about)
+    screen: list[Grid | str] = [_column_grid(model)]
+    if model.posterior_.is_sampled:
+        screen.append(_count_grid(model))
+    screen += [_cluster_grid(found), f"{plots.sentence(model)}.", found.diagnostics.sentence(command_line=True)]
+    if found.compared is not None:
+        screen.append(_agreement(found.compared))
+    files: dict[str, str | bytes] = {
+        "labels.csv": _labels_text(model),
+        "summary.png": plots.render(plots.summary(model)),
+    }
+    return Results(_summary(found, about), screen, files)
+
+
+def compared(about: About, labels: Any) -> dict[str, Any] | None:
+    """Agreement with the known classes, over the rows whose class is known; None where none is."""
+    import numpy as np
+
+    from ...metrics import compare
+
+    if about.classes is None or len(about.classes) != len(labels):
+        return None
+    known = [i for i, each in enumerate(about.classes) if each is not None]
+    classes = [about.classes[i] for i in known]
+    if not classes:
+        return None
+    values = compare(np.asarray(labels)[known], classes, metrics=tuple(COMPARED))
+    return {"label": about.label, "rows": len(known), "classes": len(set(classes)), **values}
+
+
+def _summary(found: _Found, about: About) -> dict[str, Any]:
+    """Everything needed to know what was found and to find it again."""
+    from ...plots import sentence
+    from ...report.settings import columns_of, versions
+
+    model, posterior = found.model, found.model.posterior_
+    pmf = posterior.n_clusters_pmf() if posterior.is_sampled else {}
+    return {
+        "found": sentence(model),
+        "n_clusters": int(model.n_clusters_),
+        "n_clusters_probability": {str(k): share for k, share in pmf.items()} or None,
+        "converged": found.diagnostics.converged,
+        "verdict": found.diagnostics.verdict,
+        "clusters": [
+            {
+                "label": each.label,
+                "size": each.size,
+                "size_interval": [each.size_low, each.size_high],
+                "probability": round(found.sure(each.label), 4),
+                "traits": [trait.text for trait in each.traits[:MOST_TRAITS_WRITTEN]],
+            }
+            for each in found.clusters
+        ],
+        "concentration": model.concentration_,
+        **({} if found.compared is None else {"compared": found.compared}),
+        "data": {"file": about.file, "rows": len(model.labels_), "columns": columns_of(model)},
+        "family": plain(model.family_),
+        "prior": plain(model.prior_),
+        "inference": plain(model.inference_),
+        "tune": plain(model.tune),
+        "seed": model.random_state if isinstance(model.random_state, int) else None,
+        "command": about.command,
+        "versions": versions(),
+    }
+
+
+def _labels_text(model: Any) -> str:
+    """One line per row, numbered from 1: label, its probability, and what comes second."""
+    sure = model.certainty_
+    columns = (model.labels_, sure.probability, sure.runner_up, sure.runner_up_probability)
+    lines = ["row,label,probability,runner_up,runner_up_probability"]
+    for i, (label, p, second, p2) in enumerate(zip(*columns, strict=True), start=1):
+        lines.append(f"{i},{label},{p:.4f},{second},{p2:.4f}" if second >= 0 else f"{i},{label},{p:.4f},,")
+    return "\n".join([*lines, ""])
+
+
+def _column_grid(model: Any) -> Grid:
+    """Name, family and missing cells of each column, and why it was read so, where there is anything to say."""
+    from ...report.settings import columns_of
+
+    columns = columns_of(model)
+    shown = columns[:MOST_ROWS]
+    noted = any(column["note"] for column in shown)
+    header = ["column", "read as", "missing", *(["because it holds"] if noted else [])]
+    rows = []
+    for column in shown:
+        missing = "" if column["missing"] is None else f"{column['missing']:,}"
+        rows.append([column["name"], column["family"], missing, *([column["note"]] if noted else [])])
+    if len(columns) > MOST_ROWS:
+        rows.append([f"and {len(columns) - MOST_ROWS} more"])
+    return Grid("How were the columns read?", header, rows, right=(2,))
+
+
+def _count_grid(model: Any) -> Grid:
+    from ...plots import percent
+
+    pmf = model.posterior_.n_clusters_pmf()
+    top = max(pmf.values())
+    rows = []
+    for k, share in pmf.items():
+        if share >= 0.005:
+            mark = " (consensus)" if k == model.n_clusters_ else ""
+            rows.append([str(k), percent(share), "#" * round(24 * share / top) + mark])
+    return Grid("How many clusters?", ("clusters", "probability", ""), rows)
+
+
+def _cluster_grid(found: _Found) -> Grid:
+    from ...plots import percent
+
+    n_rows, clusters = len(found.model.labels_), found.clusters
+    rows = []
+    for each in clusters[:MOST_ROWS]:
+        traits = "; ".join(trait.text for trait in each.traits[:MOST_TRAITS])
+        share, sure = percent(each.size / n_rows), percent(found.sure(each.label))
+        rows.append([str(each.label), f"{each.size:,}", share, sure, traits])
+    if len(clusters) > MOST_ROWS:
+        rest = sum(each.size for each in clusters[MOST_ROWS:])
+        more = f"{len(clusters) - MOST_ROWS} smaller ones"
+        rows.append(["others", f"{rest:,}", percent(rest / n_rows), "", more])
+    return Grid("Which clusters?", ("cluster", "rows", "share", "sure", "what distinguishes it"), rows)
+
+
+def _agreement(values: dict[str, Any]) -> str:
+    figures = ", ".join(f"{name} {values[key]:.3f}" for key, name in COMPARED.items())
+    return f"Against {values['label']!r} ({values['classes']} classes, {values['rows']:,} rows): {figures}."
+
+
+# --- new rows -----------------------------------------------------------------------------------------------------
+
+
+def predict(model: Any, table: pd.DataFrame, file: Path) -> Prediction:
+    """Cluster of each row of a new table, its probability, that of a new cluster, and the log density of the row."""
+    rows = as_fitted(model, table, file)
+    shares, density = model.predict_proba(rows), model.score_samples(rows)
+    labels = shares[:, :-1].argmax(axis=1)
+    columns = {
+        "label": labels.tolist(),
+        "probability": shares[range(len(labels)), labels].round(4).tolist(),
+        "new_cluster": shares[:, -1].round(4).tolist(),
+        "log_density": density.round(4).tolist(),
+    }
+    return Prediction(columns, _new_rows(labels, shares))
+
+
+def as_fitted(model: Any, table: pd.DataFrame, file: Path) -> pd.DataFrame:
+    """The columns of a new table that a model was fitted to, in their order; columns it left out may be absent."""
+    import numpy as np
+
+    names = [str(name) for name in getattr(model, "feature_names_in_", model.posterior_.data.names)]
+    used = set(model.posterior_.data.names)
+    for name in names:
+        if name in used:
+            check_column(file, name, [str(column) for column in table.columns])
+    return table.reindex(columns=names, fill_value=np.nan)
+
+
+def _new_rows(labels: Any, shares: Any) -> list[Grid | str]:
+    from ...plots import percent
+
+    rows = []
+    for k in range(shares.shape[1] - 1):
+        mine = labels == k
+        if mine.any():
+            sure = percent(float(shares[mine, k].mean()))
+            rows.append([str(k), f"{int(mine.sum()):,}", percent(float(mine.mean())), sure])
+    header = ("cluster", "new rows", "share", "sure")
+    screen: list[Grid | str] = [Grid("Where do the new rows belong?", header, rows)]
+    strange = int((shares[:, -1] > 0.5).sum())
+    if strange:
+        screen.append(f"{strange:,} of {len(labels):,} rows fit none of the clusters (new_cluster above 0.5).")
+    return screen
+
+
+COMMAND = Command("fit", HELP, build, OPTIONS, EXAMPLES, results, predict, "clustering")
