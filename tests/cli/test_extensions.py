@@ -19,7 +19,7 @@ from countless.runs import ESTIMATORS
 
 # --- a model of one's own ----------------------------------------------------------------------------------------
 
-TOY = ["--import", "cli.change_point"]
+TOY = ["--import", "contract.change_point"]
 SERIES = np.round(np.random.default_rng(3).normal(np.repeat([0.0, 2.0], [12, 8]), 1.0), 3)
 SPREAD = 10.0
 
@@ -43,7 +43,7 @@ def registers():
     yield
     ESTIMATORS.remove("ChangePoint")
     ENGINES.remove("change-point")
-    sys.modules.pop("cli.change_point", None)
+    sys.modules.pop("contract.change_point", None)
 
 
 @pytest.fixture
@@ -59,9 +59,9 @@ def changed(here, registers):
 def test_a_model_that_is_not_a_partition_has_a_command(here, changed):
     assert changed["files"] == ["series-countless/summary.json"]
     assert changed["command"] == (
-        "countless change-point series.csv --chains 2 --draws 1000 --warmup 50 --import cli.change_point"
+        "countless change-point series.csv --chains 2 --draws 1000 --warmup 50 --import contract.change_point"
     )
-    assert (changed["inference"]["name"], changed["data"]["file"]) == ("ChangePointGibbs", "series.csv")
+    assert (changed["inference"]["name"], changed["data"]["file"]) == ("ChangeSampler", "series.csv")
     weights, places = exact_change(SERIES), np.arange(1, len(SERIES))
     mean = weights @ places
     sd = np.sqrt(weights @ (places - mean) ** 2)
@@ -96,7 +96,7 @@ def test_a_run_of_a_model_without_a_command_is_shown_all_the_same(here, changed,
 
 
 def test_its_help_and_its_mistakes(here, registers, monkeypatch):
-    monkeypatch.setenv("COUNTLESS_IMPORT", "cli.change_point")
+    monkeypatch.setenv("COUNTLESS_IMPORT", "contract.change_point")
     text = run("change-point", "--help").stdout
     assert "Find where the mean of a series changes." in text
     for option in ("--draws", "--seed", "--out", "--overwrite", "--json", "--import"):
@@ -114,10 +114,10 @@ def test_its_help_and_its_mistakes(here, registers, monkeypatch):
 def test_a_run_of_an_estimator_that_nobody_registered(here, changed):
     ESTIMATORS.remove("ChangePoint")
     says = (
-        "it needs the estimator 'ChangePoint' of the module cli.change_point, which is not known here; import "
-        "cli.change_point first (on the command line, --import cli.change_point)"
+        "it needs the estimator 'ChangePoint' of the module contract.change_point, which is not known here; import "
+        "contract.change_point first (on the command line, --import contract.change_point)"
     )
-    with pytest.raises(ValueError, match=r"import cli\.change_point first") as caught:
+    with pytest.raises(ValueError, match=r"import contract\.change_point first") as caught:
         cl.load("series-countless")
     assert str(caught.value).endswith(says)
     assert "damaged" not in str(caught.value)
@@ -299,7 +299,7 @@ class InstalledMove:
     def step(self, rng, state):
         pass
 """,
-    "estimator": "from cli import change_point\n",
+    "estimator": "from contract import change_point\n",
 }
 
 

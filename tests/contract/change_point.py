@@ -1,7 +1,5 @@
 """A change point in a Gaussian series: one integer, two means, and no partition. It keeps the contract honest."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,22 +7,19 @@ from scipy.stats import norm
 
 from countless import report
 from countless.chains import Field, MoveSampler, Schedule, VariableProblem, VariableState, register
+from countless.models.command import CHAIN_OPTIONS, Command, with_chains
 from countless.models.estimator import RunEstimator
-from countless.runs import ArrayData
-from countless.runs import register as register_estimator
-
-SD = 10.0  # of the prior of a mean; the series has standard deviation 1 about its means
+from countless.runs import ArrayData, register_estimator
 
 
 class State(VariableState):
-    def scores(self):
-        """Log likelihood of the series for each place of the change, given the means."""
-        left, right = norm.logpdf(self.problem.values, self.means[:, None])
-        return np.cumsum(left)[:-1] + right.sum() - np.cumsum(right)[:-1]
+    def scores(self):  # log likelihood for each place of the change, given the means
+        before, after = norm.logpdf(self.problem.values, self.means[:, None])
+        return np.cumsum(before)[:-1] + after.sum() - np.cumsum(after)[:-1]
 
     def log_joint(self):
         scores = self.scores()
-        return float(scores[self.change - 1] - np.log(len(scores)) + norm.logpdf(self.means, 0.0, SD).sum())
+        return float(scores[self.change - 1] - np.log(len(scores)) + norm.logpdf(self.means, 0.0, 10.0).sum())
 
     def is_possible(self):
         return 1 <= self.change < len(self.problem.values)
@@ -33,13 +28,9 @@ class State(VariableState):
 @dataclass(frozen=True, eq=False)
 class Series(ArrayData, VariableProblem):
     values: np.ndarray
-    noun, state_class = "series", State
-    fields = (
-        Field("log_joint", "number"),
-        Field("change", "count", words="place of the change"),
-        Field("means", "number", ("side",)),
-    )
-    axes = property(lambda self: {"side": 2})
+    noun, state_class, axes = "series", State, {"side": 2}
+    change = Field("change", "count", words="place of the change")
+    fields = (Field("log_joint", "number"), change, Field("means", "number", ("side",)))
 
     def start(self, kind, number, rng):
         return State(self, change=int(rng.integers(1, len(self.values))), means=np.zeros(2))
@@ -50,7 +41,7 @@ class Update:
 
     def step(self, rng, state):
         for side, part in enumerate(np.split(state.problem.values, [state.change])):
-            precision = len(part) + SD**-2
+            precision = len(part) + 0.01
             state.means[side] = rng.normal(part.sum() / precision, precision**-0.5)
         weights = np.exp(state.scores() - state.scores().max())
         state.change = 1 + int(rng.choice(len(weights), p=weights / weights.sum()))
@@ -76,10 +67,12 @@ class ChangePoint(RunEstimator):
         self.inference_ = self.inference or ChangeSampler()
         return self._fit(Series(np.array(X, dtype=np.float64).reshape(-1)), checkpoint, checkpoint_every)
 
-    def _headline(self):
-        return f"A change at {np.bincount(self.posterior_['change'].ravel()).argmax()}"
-
     def _sections(self, most_rows):
         places, counts = np.unique(self.posterior_["change"], return_counts=True)
         shares = dict(zip(places.tolist(), (counts / counts.sum()).tolist(), strict=True))
         return [report.bars("where", "Where is the change?", shares, "place", note="Posterior probabilities.")]
+
+    def _build(request):
+        return ChangePoint(with_chains(ChangeSampler(), request), request["seed"]), request.numbers()[:, 0]
+
+    command = Command("change-point", "Find where the mean of a series changes.", _build, CHAIN_OPTIONS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import json
 import re
@@ -248,7 +247,8 @@ def test_a_variational_fit_claims_no_probability_of_the_number():
 def test_an_interrupted_run_is_reported_as_such():
     model = blobs(50, 2)
     assert contents(report.render(model))["answer"]["notes"] == []
-    model.posterior_ = dataclasses.replace(model.posterior_, interrupted=True)
+    posterior = model.posterior_
+    model.posterior_ = type(posterior)(posterior.draws.replaced(interrupted=True), posterior.data)
     notes = contents(report.render(model))["answer"]["notes"]
     assert len(notes) == 1
     assert "interrupted. The page shows 30 draws of each of 2 chains" in notes[0]

@@ -39,9 +39,9 @@ def test_a_model_that_is_no_partition_has_a_page(toy, tmp_path):
     assert [card["state"] for card in answer["facts"]] == ["plain", "good"]
     values, counts = np.unique(toy.posterior_.quantities()["change"], return_counts=True)
     assert where["bars"] == [[int(v), pytest.approx(c / 100)] for v, c in zip(values, counts, strict=True)]
-    assert [line["name"] for line in chains["lines"]] == ["change", "log joint"]
+    assert [line["name"] for line in chains["lines"]] == ["place of the change", "log joint"]
     assert chains["lines"][0]["chains"] == toy.posterior_.quantities()["change"].tolist()
-    assert chains["details"]["rows"][0] == ["change", "1.010", "80", "75"]
+    assert [row[0] for row in chains["details"]["rows"]] == ["place of the change", "log joint"]
     assert settings["shell"] == "countless change series.csv"
     assert settings["columns"] is None
     made = settings["python"].split("model = ")[1].split(".fit(X)")[0]
@@ -58,14 +58,14 @@ def test_a_search_shows_its_steps_instead_of_chains(kind, name):
     assert section.content["lines"][0]["name"] == name
     assert section.content["lines"][0]["chains"] == [pytest.approx(np.linspace(-9.0, -1.0, 7), rel=1e-5)]
     assert section.content["details"] is None
-    model.posterior_.objective = np.empty(0)
-    assert report.chains(model.posterior_) is None
+    without = model.posterior_.draws.replaced(objective=np.empty(0))
+    assert report.chains(type(model.posterior_)(without)) is None
 
 
 def test_an_interrupted_run_of_any_model(toy):
     assert report.unfinished(toy.posterior_) is None
-    toy.posterior_.interrupted = True
-    assert "50 draws of each of 2 chains" in report.unfinished(toy.posterior_)
+    stopped = type(toy.posterior_)(toy.posterior_.draws.replaced(interrupted=True))
+    assert "50 draws of each of 2 chains" in report.unfinished(stopped)
 
 
 def test_a_seed_that_was_not_fixed_is_noted(toy):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from countless import report
-from countless.posterior.diagnostics import Diagnostics, Quantity
-from countless.posterior.raftery import raftery_lewis
+from countless.chains.draws import KINDS, Draws
+from countless.chains.fields import Field
+from countless.posterior import Posterior
 
 
 class ChangePoint(BaseEstimator):
@@ -21,18 +20,17 @@ class ChangePoint(BaseEstimator):
 
     def fit(self, X, kind="sampled"):
         rng = np.random.default_rng(0)
-        quantities = {"change": rng.integers(40, 44, (2, 50)).astype(float), "log_joint": rng.normal(size=(2, 50))}
-        found = tuple(
-            Quantity(name, each.mean(), each.std(), 1.01, 80.0, 75.0, raftery_lewis(each), each.mean(axis=1))
-            for name, each in quantities.items()
+        arrays = {
+            "change": rng.integers(40, 44, (2, 50)),
+            "log_joint": rng.normal(size=(2, 50)),
+            "objective": np.linspace(-9.0, -1.0, 7),
+        }
+        fields = (
+            Field("change", "count", words="place of the change"),
+            Field("log_joint", "number"),
+            Field("objective", "number", ("step",), once=True),
         )
-        self.posterior_ = SimpleNamespace(
-            kind=kind,
-            quantities=lambda: quantities,
-            diagnostics=lambda: Diagnostics("The 2 chains agree.", True, [], 2, 50, found),
-            interrupted=False,
-            objective=np.linspace(-9.0, -1.0, 7),
-        )
+        self.posterior_ = Posterior(Draws(arrays, fields, {}, KINDS[kind]))
         self.change_ = 42
         return self
 

@@ -43,7 +43,7 @@ Arrays = dict[str, NDArray[Any]]
 class RunEstimator(BaseEstimator):
     """Base of estimators whose fit is a run: it can be checkpointed, resumed, saved and loaded.
 
-    A subclass registers itself (``runs.register``), has the settings ``random_state`` and ``progress`` (and
+    A subclass registers itself (``runs.register_estimator``), has the settings ``random_state`` and ``progress`` (and
     ``warm_start``, where its chains can be continued), and says:
 
     - ``data_class``: what it was fitted to, see ``runs.Data``;

@@ -104,11 +104,6 @@ def write(model: Any, path: str | os.PathLike[str], *, title: str | None = None,
     return write_whole(path, render(model, title=title, command=command))
 
 
-def page_of(found: Any, title: str | None = None, command: str | None = None) -> str:
-    """The report of a fit, for the command line."""
-    return render(found.model, title=title, command=command)
-
-
 def assemble(page: Page) -> str:
     """The HTML text of a page."""
     style = _part("page.css")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from .description import ArrayData, Data, Description
 from .folder import RunFolder
 from .model_file import SavedModel, read_model, write_model
-from .register import ESTIMATORS, register
+from .register import ESTIMATORS, register_estimator
 
 __all__ = [
     "ESTIMATORS",
@@ -20,6 +20,6 @@ __all__ = [
     "RunFolder",
     "SavedModel",
     "read_model",
-    "register",
+    "register_estimator",
     "write_model",
 ]

@@ -7,4 +7,4 @@ from typing import Any
 from ..core.register import Register
 
 ESTIMATORS: Register[Any] = Register("estimator", "countless.estimators")
-register = ESTIMATORS.add
+register_estimator = ESTIMATORS.add

@@ -20,7 +20,7 @@ from ...families.base import Family, resolve_family
 from ...partitions.seats import FloatArray, IntArray
 from ...posterior.partition.certainty import Certainty
 from ...priors import Prior, resolve_prior
-from ...runs import register
+from ...runs import register_estimator
 from ...tuning import TUNINGS, Tuning, resolve_tuning
 from ..command import Command
 from ..estimator import Arrays, RunEstimator
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...report import Page
 
 
-@register("DPMixture")
+@register_estimator("DPMixture")
 class DPMixture(Mixture, RunEstimator):
     """Mixture model whose number of clusters is inferred from the data.
 
