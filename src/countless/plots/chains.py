@@ -41,7 +41,7 @@ PIECES = 300
 MOST_IN_LEGEND = 8
 
 
-def traces(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> Axes:
+def traces(model: Any, quantity: str | None = None, ax: Axes | None = None) -> Axes:
     """A quantity along the kept draws, one line for each chain.
 
     Chains that agree cross each other all the time. A chain that stays apart from the others, or a trend, shows that
@@ -50,8 +50,8 @@ def traces(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> 
     Parameters
     ----------
     model : fitted model
-    quantity : str
-        For a mixture ``"n_clusters"``, ``"log_joint"``, ``"concentration"``, ``"largest_share"``, ``"entropy"`` (of the
+    quantity : str, optional
+        For a mixture ``"n_clusters"`` (default), ``"log_joint"``, ``"concentration"``, ``"largest_share"``, ``"entropy"`` (of the
         shares of the clusters) or a learned hyperparameter (as in ``posterior_.hyperparameters``); for other models the
         quantities that ``posterior_.diagnostics()`` lists; ``"objective"`` for the steps of an optimiser (MAP,
         variational).
@@ -78,6 +78,7 @@ def traces(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> 
     True
     """
     fit = fitted(model)
+    quantity = next(iter(fit.quantities)) if quantity is None else quantity
     if quantity == "objective":
         return _objective(fit, ax)
     values, name = _values(fit, quantity)
@@ -95,7 +96,7 @@ def traces(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> 
     return ax
 
 
-def cumulative_means(model: Any, quantity: str = "n_clusters", ax: Axes | None = None) -> Axes:
+def cumulative_means(model: Any, quantity: str | None = None, ax: Axes | None = None) -> Axes:
     """The running mean of a quantity, one line for each chain; the lines should converge to one level.
 
     The dotted line is the mean over all draws of all chains.
@@ -103,7 +104,7 @@ def cumulative_means(model: Any, quantity: str = "n_clusters", ax: Axes | None =
     Parameters
     ----------
     model : fitted model
-    quantity : str
+    quantity : str, optional
         As for ``traces``.
     ax : Axes, optional
 
@@ -122,7 +123,8 @@ def cumulative_means(model: Any, quantity: str = "n_clusters", ax: Axes | None =
     >>> cl.plots.cumulative_means(model).get_ylabel()
     'mean number of clusters'
     """
-    values, name = _values(fitted(model), quantity)
+    fit = fitted(model)
+    values, name = _values(fit, next(iter(fit.quantities)) if quantity is None else quantity)
     ax = axes(ax, (7.6, 3.6))
     quiet(ax)
     n = values.shape[1]

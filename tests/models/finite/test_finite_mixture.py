@@ -16,8 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import countless as cl
 from countless.models.finite.em import estimate_from_labels
 from countless.posterior.partition.consensus import consensus
-
-from .cases import FAMILY_NAMES, GIBBS, alternating, first_appearance, two_groups
+from estimators.cases import FAMILY_NAMES, GIBBS, alternating, first_appearance, two_groups
 
 IRIS = load_iris().data
 STARTS = np.repeat([0, 1, 2], 50)

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from runs_to_kill import CASES, model, same_posteriors, table
 
 import countless as cl
 from countless.core import files as _files
 from countless.inference import BlockedGibbs, CollapsedGibbs
 from countless.runs import folder as run_folder
+
+from .runs_to_kill import CASES, model, same_posteriors, table
 
 # These chains are short on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::countless.ConvergenceWarning")

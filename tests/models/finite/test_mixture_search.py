@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import countless as cl
-
-from .cases import two_groups
+from estimators.cases import two_groups
 
 
 @pytest.mark.parametrize("name", ["zurich", "berne", "london"])

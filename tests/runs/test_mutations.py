@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runs_to_kill import same_posteriors
 
 import countless as cl
 from countless.inference import BlockedGibbs, CollapsedGibbs
 from countless.runs import format as run_format
+
+from .runs_to_kill import same_posteriors
 
 # These chains are short on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::countless.ConvergenceWarning")

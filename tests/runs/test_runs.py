@@ -9,7 +9,6 @@ import signal
 import numpy as np
 import pandas as pd
 import pytest
-from runs_to_kill import same_posteriors
 
 import countless as cl
 from countless.chains import jobs as run
@@ -23,6 +22,8 @@ from countless.priors import CRP, FiniteDirichlet, Gamma, GeometricCount, Mixtur
 from countless.priors.names import PRIORS
 from countless.runs.settings import from_json, to_json
 from countless.tuning import TUNINGS
+
+from .runs_to_kill import same_posteriors
 
 # These chains are short on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::countless.ConvergenceWarning")

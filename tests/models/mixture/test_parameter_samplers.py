@@ -9,6 +9,8 @@ import pytest
 from scipy import stats
 
 import countless as cl
+from chains.test_run import _interrupt_at
+from core.test_kernels import _python, _rows
 from countless.chains.sampler import Sampler
 from countless.inference import BlockedGibbs, CollapsedGibbs, Gibbs, Problem, SingleSiteGibbs, State, Watch
 from countless.models.mixture.moves.blocked import BlockedSweep
@@ -17,9 +19,6 @@ from countless.partitions.sticks import draw_log_weights, switch_components
 from countless.posterior.data import Data
 from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 from helpers import batch_error
-
-from .test_kernels import _python, _rows
-from .test_run import _interrupt_at
 
 ENGINES = {
     "uncollapsed": Gibbs(chains=2, draws=12, warmup=8),
