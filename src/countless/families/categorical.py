@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.jit import kernel
-from ..core.special import digamma, log_gamma_draw, log_rising, normalise_logs
+from ..core.special import digamma, less, log_gamma_draw, log_rising, normalise_logs
 from . import verbs
 from .arrays import as_numbers, require_counts
 from .base import Family, FloatArray, Layout, register
@@ -244,9 +244,8 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     value = 0.0
     for j in range(row.size):
         s = family.first[j] + int(row[j])
-        value += math.log(
-            (family.concentration[s] + statistics[k, 1 + s] - 1.0) / (family.totals[j] + statistics[k, 0] - 1.0)
-        )
+        count, n = less(statistics[k, 1 + s], 1.0), less(statistics[k, 0], 1.0)
+        value += math.log((family.concentration[s] + count) / (family.totals[j] + n))
     return value
 
 

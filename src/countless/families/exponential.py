@@ -12,13 +12,14 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.special import digamma
+from ..core.special import digamma, less, log_rising
 from . import verbs
 from .arrays import per_column
 from .base import SMALLEST, Family, FloatArray, Layout, register
-from .verbs import implements
+from .verbs import implements, linear_in_row
 
 
+@linear_in_row
 class GammaRates(NamedTuple):
     shape: FloatArray
     rate: FloatArray
@@ -117,9 +118,9 @@ def _log_predictive(family, statistics, cache, k, row, work):
 def _log_predictive_without(family, statistics, cache, k, row, work):
     value = 0.0
     for j in range(row.size):
-        shape = family.shape[j] + statistics[k, 0] - 1.0
+        shape = family.shape[j] + less(statistics[k, 0], 1.0)
         # Rounding in a sum of unlike durations must not take the rate below its prior.
-        rate = max(family.rate[j] + statistics[k, 1 + j] - row[j], family.rate[j])
+        rate = family.rate[j] + max(less(statistics[k, 1 + j], row[j]), 0.0)
         value += math.log(shape / rate) - (shape + 1.0) * math.log1p(row[j] / rate)
     return value
 
@@ -128,10 +129,9 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
 def _log_marginal(family, statistics, cache, k):
     value = 0.0
     for j in range(family.shape.size):
-        shape = family.shape[j] + statistics[k, 0]
-        rate = family.rate[j] + statistics[k, 1 + j]
-        value += math.lgamma(shape) - math.lgamma(family.shape[j])
-        value += family.shape[j] * math.log(family.rate[j]) - shape * math.log(rate)
+        n, total = statistics[k, 0], statistics[k, 1 + j]
+        value += log_rising(family.shape[j], n) - n * math.log(family.rate[j] + total)
+        value -= family.shape[j] * math.log1p(total / family.rate[j])
     return value
 
 

@@ -88,6 +88,19 @@ def implements(generic: Callable[..., Any], cls: type) -> Callable[[Callable[...
     return register
 
 
+def linear_in_row(cls: type) -> type:
+    """Class decorator for hyperparameters whose ``divergence`` uses only statistics that are linear in the row.
+
+    It implements ``mean_divergence``: the divergence of the mean row.
+    """
+    implements(mean_divergence, cls)(_of_the_mean_row)
+    return cls
+
+
+def _of_the_mean_row(family, mean_row, mean, centre):
+    return divergence(family, mean_row, centre)
+
+
 def never_inlined(cls: type) -> type:
     """Class decorator for hyperparameters whose verbs call those of other families."""
     _TOO_LONG.add(cls)
@@ -151,6 +164,17 @@ def divergence(family, row, centre):
     """
 
 
+@required
+def mean_divergence(family, mean_row, mean, centre):
+    """Bregman divergence of a cluster's mean from another centre.
+
+    It is what the rows of a cluster lose, on average, when they move from their own mean to ``centre``: the sum of
+    divergence(row, centre) is that of divergence(row, mean) plus n times this. ``mean`` and ``centre`` hold mean
+    statistics, ``mean_row`` the mean of the rows. Where ``divergence`` uses only statistics that are linear in the row,
+    it is the divergence of ``mean_row``: then the type of hyperparameters is decorated with ``linear_in_row``.
+    """
+
+
 # --- for rows with missing cells ---------------------------------------------------------------------------------
 
 
@@ -180,18 +204,6 @@ def draw_missing(family, statistics, cache, k, row, rng, work):
 
 
 # --- with defaults that a family may replace by something faster ------------------------------------------------
-
-
-@optional
-def mean_divergence(family, mean_row, mean, centre):
-    """Bregman divergence of a cluster's mean from another centre.
-
-    It is what the rows of a cluster lose, on average, when they move from their own mean to ``centre``: the sum of
-    divergence(row, centre) is that of divergence(row, mean) plus n times this. ``mean`` and ``centre`` hold mean
-    statistics, ``mean_row`` the mean of the rows, which the default takes for a row: right wherever the statistics are
-    linear in the row. A family for which they are not (codes of categories) replaces it.
-    """
-    return divergence(family, mean_row, centre)
 
 
 @optional
@@ -268,18 +280,6 @@ def log_likelihood(family, parameters, k, row, work):
     work[:] = 0.0
     row_statistics(family, row, work)
     natural(family, parameters, k, work[width:])
-    total = 0.0
-    for s in range(width):
-        total += work[s] * work[width + s]
-    return total
-
-
-@optional
-def expected_log_likelihood(family, statistics, cache, k, row, work):
-    """Expectation of the log density of ``row`` under the posterior of cluster ``k``."""
-    width = statistics.shape[1]
-    row_statistics(family, row, work)
-    expected_natural(family, statistics, cache, k, work[width:])
     total = 0.0
     for s in range(width):
         total += work[s] * work[width + s]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.jit import kernel
-from ...core.special import LOG_PI, factorise, rank_one
+from ...core.special import LOG_PI, factorise, log_rising, rank_one
 from .. import verbs
 from ..base import FloatArray, Layout
 from ..verbs import implements, never_inlined
@@ -121,7 +121,7 @@ def _log_predictive_seen(family, cache, k, row, work):
     d = family.inner.mean.size
     spare = family.spare
     _copy_factor(cache, k, d, spare)
-    c, dof = cache[k, _STRENGTH], cache[k, _DOF] - d + 1.0
+    c, dof = cache[k, _STRENGTH], cache[k, _DOF] - (d - 1.0)
     for j in range(d):
         work[j] = row[j] - cache[k, _MEAN + j]
     square, log_root, product, n_seen = 0.0, 0.0, 1.0, 0
@@ -145,8 +145,7 @@ def _log_predictive_seen(family, cache, k, row, work):
         start += length
     share = c / (c + 1.0)
     return (
-        math.lgamma(0.5 * (dof + n_seen))
-        - math.lgamma(0.5 * dof)
+        log_rising(0.5 * dof, 0.5 * n_seen)
         - 0.5 * n_seen * (LOG_PI - math.log(share))
         - log_root
         - math.log(product)
