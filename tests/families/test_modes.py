@@ -17,8 +17,8 @@ from .cases import CASES, EXAMPLES, every, statistics_of
 
 @kernel
 def _compiled(family, statistics, cache, prior_weight, parameters):
-    held = verbs.estimate(family, statistics, cache, 0, prior_weight, parameters)
-    return held, verbs.log_prior(family, parameters, 0)
+    bounded = verbs.estimate(family, statistics, cache, 0, prior_weight, parameters)
+    return bounded, verbs.log_prior(family, parameters, 0)
 
 
 def _weighted(case):
@@ -32,8 +32,8 @@ def _weighted(case):
 
 def _estimate(hyper, clusters, prior_weight, width):
     parameters = np.full((1, width), np.nan)
-    held = verbs.estimate(hyper, clusters.statistics, clusters.cache, 0, prior_weight, parameters)
-    return held, parameters
+    bounded = verbs.estimate(hyper, clusters.statistics, clusters.cache, 0, prior_weight, parameters)
+    return bounded, parameters
 
 
 @every()
@@ -57,8 +57,8 @@ def _objective(case, weights, prior_weight, parameters):
 def test_estimate_is_what_a_search_finds(case, prior_weight):
     hyper, clusters, weights = _weighted(case)
     family = case.resolved()
-    held, parameters = _estimate(hyper, clusters, prior_weight, family.layout().parameters)
-    assert not held
+    bounded, parameters = _estimate(hyper, clusters, prior_weight, family.layout().parameters)
+    assert not bounded
     best = _objective(case, weights, prior_weight, parameters[0])
 
     def loss(free):
@@ -105,10 +105,10 @@ def test_maximum_likelihood_of_a_gaussian_is_the_sample_mean_and_covariance(labe
 def test_a_cluster_without_rows_takes_the_mode_of_the_prior_and_says_so(case):
     hyper, clusters = case.filled(case.rows[:0])
     width = case.resolved().layout().parameters
-    held, parameters = _estimate(hyper, clusters, 0.0, width)
-    assert held
-    held, same = _estimate(hyper, clusters, 1.0, width)
-    assert held
+    bounded, parameters = _estimate(hyper, clusters, 0.0, width)
+    assert bounded
+    bounded, same = _estimate(hyper, clusters, 1.0, width)
+    assert bounded
     np.testing.assert_array_equal(parameters, same)
     assert np.isfinite(verbs.log_prior(hyper, parameters, 0))
 
@@ -119,9 +119,9 @@ def test_compiled_and_plain_agree(case):
     width = case.resolved().layout().parameters
     for prior_weight in (0.0, 1.0):
         parameters = np.full((1, width), np.nan)
-        held, log_prior = _compiled(hyper, clusters.statistics, clusters.cache, prior_weight, parameters)
-        expected_held, expected = _estimate(hyper, clusters, prior_weight, width)
-        assert held == expected_held
+        bounded, log_prior = _compiled(hyper, clusters.statistics, clusters.cache, prior_weight, parameters)
+        expected_bounded, expected = _estimate(hyper, clusters, prior_weight, width)
+        assert bounded == expected_bounded
         np.testing.assert_allclose(parameters, expected, rtol=1e-10)
         assert log_prior == pytest.approx(verbs.log_prior(hyper, expected, 0), rel=1e-9, abs=1e-9)
 
@@ -134,25 +134,25 @@ def _clusters(name, rows, **options):
     return hyper, clusters, family.layout().parameters
 
 
-def test_a_flat_gaussian_is_held_at_the_floor_and_nowhere_else():
+def test_the_spread_of_a_flat_gaussian_is_bounded_from_below():
     """Of all covariances with no eigenvalue below the floor, the one with lifted eigenvalues is the most likely."""
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 3))
     hyper, clusters, width = _clusters("gaussian", rows)
-    held, parameters = _estimate(hyper, clusters, 0.0, width)
-    assert held
+    bounded, parameters = _estimate(hyper, clusters, 0.0, width)
+    assert bounded
     values, vectors = np.linalg.eigh(np.cov(rows, rowvar=False, bias=True))
     expected = vectors * np.maximum(values, SMALLEST) @ vectors.T
     np.testing.assert_allclose(np.linalg.inv(precision_of(parameters[0], 3)), expected, rtol=1e-5, atol=1e-9)
-    held, parameters = _estimate(hyper, clusters, 1.0, width)
-    assert not held
+    bounded, parameters = _estimate(hyper, clusters, 1.0, width)
+    assert not bounded
 
 
 @pytest.mark.parametrize(("name", "value"), [("gaussian", 0.7), ("diagonal-gaussian", 0.7), ("exponential", 0.0)])
-def test_equal_rows_are_held_and_reported(name, value):
+def test_the_spread_of_equal_rows_is_bounded_and_reported(name, value):
     hyper, clusters, width = _clusters(name, np.full((4, 1), value))
-    held, parameters = _estimate(hyper, clusters, 0.0, width)
-    assert held
+    bounded, parameters = _estimate(hyper, clusters, 0.0, width)
+    assert bounded
     spread = 1 / parameters[0, -1] if name != "gaussian" else parameters[0, -1] ** -2
     assert spread == pytest.approx(SMALLEST, rel=1e-9)
     assert not _estimate(hyper, clusters, 1.0, width)[0]
@@ -163,8 +163,8 @@ def test_counts_that_are_all_zero_have_a_finite_likelihood(name):
     options = {"trials": 2} if name == "binomial" else {"n_levels": 2} if name == "categorical" else {}
     rows = np.zeros((4, 2))
     hyper, clusters, width = _clusters(name, rows, **options)
-    held, parameters = _estimate(hyper, clusters, 0.0, width)
-    assert not held
+    bounded, parameters = _estimate(hyper, clusters, 0.0, width)
+    assert not bounded
     value = verbs.log_likelihood(hyper, parameters, 0, rows[0], clusters.work)
     assert value == pytest.approx(0.0, abs=1e-12)
 

@@ -1,4 +1,4 @@
-"""Hyperparameters left open are set from the data, and degenerate data give finite answers."""
+"""Hyperparameters left as None are set from the data, and degenerate data give finite answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_unknown_name_lists_the_known_ones():
 
 
 @every()
-def test_resolve_leaves_nothing_open(case):
+def test_resolve_sets_every_field(case):
     family = type(case.family)().resolve(case.rows)
     assert all(value is not None for value in _fields(family).values())
     assert all(value is None or np.ndim(value) == 0 for value in _fields(type(case.family)()).values())

@@ -89,8 +89,8 @@ class Categorical(Family):
             seen = np.maximum(X.max(axis=0, initial=0).astype(np.int64) + 1, 1)
             if not _one_each(self.concentration):
                 return seen
-            told = [np.size(c) if np.ndim(c) == 1 else 0 for c in self.concentration]
-            return np.where(told, told, seen) if len(told) == d else seen
+            given = [np.size(c) if np.ndim(c) == 1 else 0 for c in self.concentration]
+            return np.where(given, given, seen) if len(given) == d else seen
         levels = np.asarray(self.n_levels)
         if levels.ndim > 1 or levels.dtype.kind not in "iu" or np.any(levels < 1) or levels.size not in (1, d):
             raise ValueError(f"n_levels must be a whole number for each of the {d} columns, got {self.n_levels!r}")

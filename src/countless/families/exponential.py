@@ -153,17 +153,17 @@ def _natural(family, parameters, k, out):
 
 @implements(verbs.estimate, GammaRates)
 def _estimate(family, statistics, cache, k, prior_weight, parameters):
-    """(w shape + n) / (w rate + sum x), the mode of the log rate; a mean of 0 is held at ``SMALLEST``."""
+    """(w shape + n) / (w rate + sum x), the mode of the log rate; a mean of 0 becomes ``SMALLEST``."""
     empty = statistics[k, 0] <= 0.0
-    held = empty
+    bounded = empty
     weight = 1.0 if empty else prior_weight
     for j in range(family.shape.size):
         mean = (weight * family.rate[j] + statistics[k, 1 + j]) / (weight * family.shape[j] + statistics[k, 0])
         if mean < SMALLEST:
             mean = SMALLEST
-            held = True
+            bounded = True
         parameters[k, j] = 1.0 / mean
-    return held
+    return bounded
 
 
 @implements(verbs.log_prior, GammaRates)

@@ -220,11 +220,11 @@ def _natural(family, parameters, k, out):
 
 @implements(verbs.estimate, NormalInverseGamma)
 def _estimate(family, statistics, cache, k, prior_weight, parameters):
-    """Variance (w scale + scatter) / (n + w (dof + 1)), the mode of mean and log variance; held at ``SMALLEST``."""
+    """Variance (w scale + scatter) / (n + w (dof + 1)), the mode of mean and log variance; at least ``SMALLEST``."""
     d = family.mean.size
     n = statistics[k, 0]
     empty = n <= 0.0
-    held = empty
+    bounded = empty
     weight = 1.0 if empty else prior_weight
     for j in range(d):
         prior = weight * family.mean_strength[j]
@@ -234,10 +234,10 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
         variance = scatter / (n + weight * (family.dof[j] + 1.0))
         if variance < SMALLEST:
             variance = SMALLEST
-            held = True
+            bounded = True
         parameters[k, j] = mean
         parameters[k, d + j] = 1.0 / variance
-    return held
+    return bounded
 
 
 @implements(verbs.log_prior, NormalInverseGamma)

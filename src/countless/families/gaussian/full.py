@@ -108,7 +108,7 @@ class Gaussian(Family):
         )
 
     def resolve_with_missing(self, X: FloatArray) -> Self:
-        """The scale left open takes its correlations from the rows that show both columns."""
+        """A scale left as None takes its correlations from the rows that observe both columns."""
         family = self.resolve(fill_missing(X))
         if self.scale is not None or not np.isnan(X).any():
             return family
@@ -324,7 +324,7 @@ def leading(d):
 @implements(verbs.divergence, NormalInverseWishart)
 def _divergence(family, row, centre):
     """Half the squared distance in the metric of the prior scale: with the covariance free, no finite
-    divergence of a single row exists, so its shape is held at that of the prior."""
+    divergence of a single row exists, so its shape is that of the prior."""
     d = row.size
     factor = np.empty((1, family.scale.size))
     difference = np.empty(d)
