@@ -106,6 +106,24 @@ def test_a_column_without_a_word_on_missing_cells_is_a_block_of_the_table(strang
         table.check(read)
 
 
+def test_a_missing_cell_of_one_new_row_is_no_zero(stranger, rng):
+    """A row whose cell is missing has nothing else in that column; a family without zeros must not be shown one."""
+
+    def check(self, X):
+        if np.any(X <= 0):
+            raise ValueError(f"X: stranger data must be above 0, got {X.min():g}")
+
+    family = stranger(check=check, missing="integrated", hyper=type(Poisson(1.0, 1.0).prepare()))()
+    rows = 1.0 + rng.poisson(3.0, (20, 2))
+    table, _ = Table({(0, 1): family}).read(rows)
+    resolved, new = table.resolve(rows), np.array([[np.nan, 2.0]])
+    one = resolved.blocks[0].family.one_column(1)
+    assert resolved.log_predictive(new, rows)[0] == pytest.approx(one.log_predictive([[2.0]], rows[:, 1:])[0])
+    for bad in ([[np.nan, 0.0]], [[0.0, 2.0]]):
+        with pytest.raises(ValueError, match="must be above 0, got 0"):
+            resolved.check(np.array(bad))
+
+
 def test_a_family_that_is_not_registered_says_so():
     with pytest.raises(ValueError, match=r"^_Stranger has no short name; put @register\('name'\)"):
         _Stranger.short_name()

@@ -1,6 +1,6 @@
 """Small numerical tools shared by kernels: rising factorials, log-sum-exp, draws, rank-one Cholesky.
 
-A triangular factor is kept packed by columns: entry (i, j) of the lower factor, i >= j, stands at
+A triangular factor is kept packed by columns: entry (i, j) of the lower factor, i >= j, is at
 ``start(j) + i - j``. Substitution and rank-one updates then walk through memory in order.
 """
 

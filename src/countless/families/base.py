@@ -47,7 +47,7 @@ class Layout(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """Arrays for ``n`` clusters of one family, as kernels want them."""
+    """Arrays for ``n`` clusters of one family, as kernels take them."""
 
     statistics: FloatArray
     cache: FloatArray
@@ -115,7 +115,7 @@ class Family(Tabular, Learnable, ABC):
 
     @classmethod
     def short_name(cls) -> str:
-        """The string that stands for this kind of family."""
+        """The short name under which this kind of family is registered."""
         return FAMILIES.name_of(cls)
 
     def allocate(self, n_clusters: int) -> Cluster:
@@ -238,7 +238,7 @@ def localise(family: Family, rows: FloatArray) -> tuple[Family, FloatArray, floa
 
 
 def resolve_family(family: str | Family) -> Family:
-    """Family object for a short string (``"auto"``: a table, read off the data); an object is returned as it is."""
+    """Family object for a short string (``"auto"``: a table, inferred from the data); an object stays what it is."""
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family == "auto":

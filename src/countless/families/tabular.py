@@ -29,7 +29,7 @@ class Tabular:
     missing: ClassVar[str] = "refused"
 
     def read(self, X: Any, name: str = "X") -> tuple[Self, FloatArray]:
-        """Rows of what users hand in as argument ``name``, and the family that now knows how to read more of them."""
+        """Rows of the user's argument ``name``, and the family that now knows how to read more of them."""
         return self, as_rows(X, name)
 
     def read_new(self, X: Any, name: str = "X") -> FloatArray:
@@ -45,7 +45,7 @@ class Tabular:
         return False
 
     def drawn_columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Columns whose missing cells are drawn: where they stand in arranged rows, and in widened ones."""
+        """Columns whose missing cells are drawn: their positions in arranged rows, and in widened ones."""
         nothing = np.empty(0, dtype=np.int64)
         return nothing, nothing
 

@@ -34,7 +34,7 @@ MOST_ROWS_WITH_MISSING = 20_000
 
 
 def as_frame(X: Any) -> pd.DataFrame:
-    """A pandas frame of what users hand in: pandas, Polars or any frame with named columns, arrays, lists."""
+    """A pandas frame of the user's table: pandas, Polars or any frame with named columns, arrays, lists."""
     import pandas as pd
 
     if isinstance(X, pd.DataFrame):
@@ -58,7 +58,7 @@ def as_frame(X: Any) -> pd.DataFrame:
 def read_frame(frame: pd.DataFrame, chosen: Mapping[Any, str], coded: Collection[Any] = ()) -> tuple[Column, ...]:
     """What each column holds: as ``chosen`` (by name or number), else guessed from its cells.
 
-    Numbers in ``coded`` columns are codes of categories already, and stay as they are.
+    Numbers in ``coded`` columns are codes of categories already, and are not changed.
     """
     names = [str(name) for name in frame.columns]
     by_place: dict[int, str] = {}

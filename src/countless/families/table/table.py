@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from ...core.validate import as_rows
 from ..base import FAMILIES, Family, FloatArray, Layout, resolve_family
 from ..columns import IGNORED, Column
 from ..missing import fill_missing
+from .blocks import Block, Segment, check_observed, empty_segment
 from .frames import as_frame, encode, read_frame
 from .pair import Pair
 
@@ -27,14 +28,6 @@ from .pair import Pair
 USUAL = ("categorical", "poisson", "diagonal-gaussian", "gaussian")
 
 IntArray = NDArray[np.int64]
-
-
-class Block(NamedTuple):
-    """Columns of a table that belong to one family; ``name`` is what its hyperparameters are called by."""
-
-    name: str
-    columns: tuple[int, ...]
-    family: Family
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +73,7 @@ class Table(Family):
     def short_name(cls) -> str:
         return "table"
 
-    # --- from what users hand in to rows ------------------------------------------------------------------------
+    # --- from the user's table to rows ------------------------------------------------------------------------
 
     def read(self, X: Any, name: str = "X") -> tuple[Self, FloatArray]:
         """The table with its columns known, and its rows."""
@@ -160,7 +153,7 @@ class Table(Family):
                     "family has no rule; fill them or choose another family"
                 )
             try:
-                block.family.check(fill_missing(cells))
+                check_observed(block.family, cells)
             except ValueError as error:
                 raise ValueError(f"{error} (columns {', '.join(table._names(block))})") from None
 
@@ -306,7 +299,7 @@ class Table(Family):
 
     # --- segments in the order of the kernels ------------------------------------------------------------------------
 
-    def _segments(self) -> list[_Segment]:
+    def _segments(self) -> list[Segment]:
         """The blocks as kernels have them: unusual ones, then the usual kinds, of which any may be empty."""
         by_kind: dict[str, list[Block]] = {name: [] for name in USUAL}
         unusual = []
@@ -316,12 +309,12 @@ class Table(Family):
                 by_kind[kind].append(block)
             else:
                 unusual.append(block)
-        segments = [_Segment.of(block) for block in unusual]
+        segments = [Segment.of(block) for block in unusual]
         for name in USUAL:
-            segments.extend(map(_Segment.of, by_kind[name]) if by_kind[name] else [_empty_segment(name)])
+            segments.extend(map(Segment.of, by_kind[name]) if by_kind[name] else [empty_segment(name)])
         return segments
 
-    def _used_segments(self) -> list[tuple[_Segment, int, int]]:
+    def _used_segments(self) -> list[tuple[Segment, int, int]]:
         """Parts that have columns, with the range of their parameters."""
         segments = [segment for segment in self._segments() if segment.n_columns]
         ends = list(accumulate((segment.layout().parameters for segment in segments), initial=0))
@@ -331,36 +324,6 @@ class Table(Family):
         return np.array(
             [j for segment in self._segments() if segment.block for j in segment.block.columns], dtype=np.int64
         )
-
-
-@dataclass(frozen=True)
-class _Segment:
-    """A range of the kernels' rows: a block as part of the table, or a usual kind of columns that the table lacks."""
-
-    name: str
-    part: Any
-    block: Block | None
-
-    @classmethod
-    def of(cls, block: Block) -> _Segment:
-        return cls(block.name, block.family.part(len(block.columns)), block)
-
-    @property
-    def n_columns(self) -> int:
-        return 0 if self.block is None else len(self.block.columns)
-
-    @property
-    def width(self) -> int:
-        """Columns of the widened rows."""
-        return self.n_columns * (2 if self.block is not None and self.block.family.missing == "drawn" else 1)
-
-    def layout(self) -> Layout:
-        return Layout(0, 0, 0) if self.block is None else self.part.layout()
-
-
-def _empty_segment(name: str) -> _Segment:
-    family = FAMILIES[name]().resolve(np.zeros((1, 1)))
-    return _Segment(name, family.part(1), None)
 
 
 def _checked(family: Any) -> str | Family:
