@@ -15,6 +15,7 @@ from countless import families
 from countless.families import Family, FloatArray, Layout, implements, register, verbs
 
 
+@families.linear_in_row
 class BetaCounts(NamedTuple):
     dispersion: FloatArray
     a: FloatArray
@@ -51,11 +52,6 @@ class NegativeBinomial(Family):
         return rng.negative_binomial(self.dispersion, parameters, size=(n, len(parameters))).astype(np.float64)
 
 
-@families.kernel
-def log_beta(a, b):
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-
-
 @implements(verbs.row_statistics, BetaCounts)
 def _row_statistics(family, row, out):
     """One row, its counts, and the log of the binomial coefficients, which depend on the row alone."""
@@ -64,7 +60,7 @@ def _row_statistics(family, row, out):
     out[1 + d] = 0.0
     for j in range(d):
         out[1 + j] = row[j]
-        out[1 + d] -= math.log(row[j] + family.dispersion[j]) + log_beta(row[j] + 1.0, family.dispersion[j])
+        out[1 + d] += families.log_rising(family.dispersion[j], row[j]) - families.log_rising(1.0, row[j])
 
 
 @implements(verbs.log_marginal, BetaCounts)
@@ -72,8 +68,8 @@ def _log_marginal(family, statistics, cache, k):
     d = family.a.size
     value = statistics[k, 1 + d]
     for j in range(d):
-        a = family.a[j] + statistics[k, 0] * family.dispersion[j]
-        value += log_beta(a, family.b[j] + statistics[k, 1 + j]) - log_beta(family.a[j], family.b[j])
+        successes, failures = statistics[k, 0] * family.dispersion[j], statistics[k, 1 + j]
+        value += families.log_beta_ratio(family.a[j], family.b[j], successes, failures)
     return value
 
 
@@ -110,7 +106,7 @@ def _log_prior(family, parameters, k):
     value = 0.0
     for j in range(family.a.size):
         a, b, p = family.a[j], family.b[j], parameters[k, j]
-        value += a * math.log(p) + b * math.log1p(-p) - log_beta(a, b)
+        value += a * math.log(p) + b * math.log1p(-p) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     return value
 
 

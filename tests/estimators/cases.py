@@ -1,4 +1,4 @@
-"""Two groups of rows for every family, quick engines, and the priors by name; shared by the tests of this folder."""
+"""Two groups of rows for every family (from the case files), quick engines, and the priors by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import countless as cl
-from countless.families import FAMILIES
+from cases import FAMILY_CASES, PRIOR_CASES
 from countless.inference import MAP, CollapsedGibbs
 
 FloatArray = NDArray[np.float64]
@@ -16,36 +16,17 @@ FloatArray = NDArray[np.float64]
 GIBBS = CollapsedGibbs(chains=1, draws=20, warmup=20, n_threads=1)
 SEARCH = MAP(restarts=1, perturbations=1, n_threads=1)
 ENGINES = {"gibbs": GIBBS, "map": SEARCH}
-PRIORS = ("crp", "pitman-yor", "finite-dirichlet", "mixture-of-finite")
-FAMILY_NAMES = tuple(name for name, cls in FAMILIES.items() if cls.__module__.startswith("countless."))
+PRIORS = tuple(PRIOR_CASES)
+FAMILY_NAMES = tuple(FAMILY_CASES)
 
-REAL = ("gaussian", "diagonal-gaussian", "gaussian-known-covariance", "spherical-gaussian")
-COUNTS = ("multinomial", "categorical", "bernoulli", "binomial", "poisson", "geometric")
-
-
-def _rng(seed: int) -> np.random.Generator:
-    return np.random.default_rng([4711, seed])
+REAL = tuple(name for name, case in FAMILY_CASES.items() if case.cells == "real")
+POSITIVE = tuple(name for name, case in FAMILY_CASES.items() if case.cells == "positive")
+COUNTS = tuple(name for name, case in FAMILY_CASES.items() if case.cells in ("counts", "codes"))
 
 
 def two_groups(name: str, n: int = 8) -> FloatArray:
     """``n`` rows of each of two groups far apart, of the kind that the family takes; the groups alternate."""
-    rng = _rng(FAMILY_NAMES.index(name))
-    if name in REAL:
-        parts = rng.normal(0.0, 1.0, (n, 2)), rng.normal(12.0, 1.0, (n, 2))
-    elif name == "multinomial":
-        parts = rng.multinomial(40, [0.8, 0.1, 0.1], n), rng.multinomial(40, [0.1, 0.1, 0.8], n)
-    elif name in ("categorical", "bernoulli"):
-        parts = rng.random((n, 12)) < 0.03, rng.random((n, 12)) < 0.97
-    elif name == "binomial":
-        parts = rng.binomial(30, 0.1, (n, 2)), rng.binomial(30, 0.9, (n, 2))
-    elif name == "poisson":
-        parts = rng.poisson([2.0, 60.0], (n, 2)), rng.poisson([60.0, 2.0], (n, 2))
-    elif name == "geometric":
-        parts = rng.geometric(0.6, (n, 6)) - 1, rng.geometric(0.005, (n, 6)) - 1
-    elif name == "exponential":
-        parts = rng.exponential(0.01, (n, 6)), rng.exponential(100.0, (n, 6))
-    else:
-        raise LookupError(f"tests/estimators/cases.py has no rows for {name!r}")
+    parts = FAMILY_CASES[name].two_groups(n)
     rows = np.stack([np.asarray(part, dtype=np.float64) for part in parts], axis=1)
     return np.ascontiguousarray(rows.reshape(2 * n, -1))
 

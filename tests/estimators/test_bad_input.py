@@ -15,7 +15,7 @@ from countless.families import FAMILIES, Binomial, Categorical, Gaussian
 from countless.inference import MAP, CollapsedGibbs
 from countless.priors import CRP, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 
-from .cases import COUNTS, FAMILY_NAMES, GIBBS, PRIORS, model, two_groups
+from .cases import COUNTS, FAMILY_NAMES, GIBBS, POSITIVE, PRIORS, model, two_groups
 
 X = two_groups("gaussian")
 
@@ -125,7 +125,7 @@ def test_cells_that_are_no_counts(name, value, words):
         _one_sentence(caught)
 
 
-@pytest.mark.parametrize("name", [name for name in FAMILY_NAMES if name in COUNTS or name == "exponential"])
+@pytest.mark.parametrize("name", [*COUNTS, *POSITIVE])
 def test_a_family_that_does_not_suit_the_table(name):
     with pytest.raises(ValueError, match=rf"^X: {name} data (needs|must)") as caught:
         model(name).fit(X - 5.123)

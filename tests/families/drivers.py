@@ -33,8 +33,8 @@ def interrogate(family, statistics, cache, work, k, parameters, centre, rows, ou
     for i in range(rows.shape[0]):
         out[i, 0] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)
         out[i, 1] = verbs.log_likelihood(family, parameters, k, rows[i], work)
-        out[i, 2] = verbs.expected_log_likelihood(family, statistics, cache, k, rows[i], work)
-        out[i, 3] = verbs.divergence(family, rows[i], centre)
+        out[i, 2] = verbs.divergence(family, rows[i], centre)
+        out[i, 3] = verbs.mean_divergence(family, rows[i], centre, centre)
         out[i, 4] = verbs.log_marginal(family, statistics, cache, k)
 
 
@@ -65,3 +65,13 @@ def draw_many(family, statistics, cache, work, rng, parameters, rows, draws, nat
 @kernel
 def expect(family, statistics, cache, k, out):
     verbs.expected_natural(family, statistics, cache, k, out)
+
+
+@kernel
+def evidence(family, statistics, cache, k):
+    return verbs.log_marginal(family, statistics, cache, k)
+
+
+@kernel
+def without_member(family, statistics, cache, work, k, row):
+    return verbs.log_predictive_without(family, statistics, cache, k, row, work)

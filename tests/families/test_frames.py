@@ -89,12 +89,12 @@ def test_a_block_of_columns_has_one_family(frame):
     assert (1,) in blocks
 
 
-def test_few_rows_or_many_holes_mean_no_correlations(frame):
+def test_few_rows_or_many_missing_cells_mean_no_correlations(frame):
     few, _, _ = _read(frame[["height", "weight", "pulse", "born"]].head(60))
     assert {column.family for column in few.values()} == {"diagonal-gaussian"}
-    holed = frame[["height", "weight"]].copy()
-    holed.loc[:80, "weight"] = np.nan
-    kinds, _, _ = _read(holed)
+    incomplete = frame[["height", "weight"]].copy()
+    incomplete.loc[:80, "weight"] = np.nan
+    kinds, _, _ = _read(incomplete)
     assert (kinds["height"].family, kinds["weight"].family) == ("gaussian", "diagonal-gaussian")
 
 
@@ -117,10 +117,10 @@ def test_an_unseen_category_is_missing_where_no_rest_exists(frame):
     assert new[0, 1] == 170.0
 
 
-def test_holes_stay_holes_and_whole_numbers_stay_counts(frame):
-    holed = frame[["visits", "grade", "smokes", "sex"]].astype({"visits": float, "grade": float, "smokes": object})
-    holed.iloc[3] = None
-    columns, rows, _ = _read(holed)
+def test_missing_cells_stay_missing_and_whole_numbers_stay_counts(frame):
+    incomplete = frame[["visits", "grade", "smokes", "sex"]].astype({"visits": float, "grade": float, "smokes": object})
+    incomplete.iloc[3] = None
+    columns, rows, _ = _read(incomplete)
     assert np.isnan(rows[3]).all()
     assert not np.isnan(np.delete(rows, 3, axis=0)).any()
     assert columns["visits"].family == "poisson"

@@ -8,11 +8,9 @@ from scipy import stats
 
 from countless.families import FAMILIES, verbs
 
-from .cases import CASES, every, statistics_of
+from .cases import every, statistics_of
 from .drivers import draw_many
-from .oracles import ORACLES
 
-WITH_ORACLE = [case for case in CASES if type(case.family).__name__ in ORACLES]
 N_DRAWS = 20_000
 LIMIT = 5.0  # standard errors
 
@@ -37,10 +35,10 @@ def _errors_in_mean(values, expected):
     )
 
 
-@every(WITH_ORACLE)
+@every()
 def test_natural_parameter_gives_scipys_density(case):
     family = case.resolved()
-    density = ORACLES[type(family).__name__].density
+    density = case.oracle.density
     draws, naturals, likelihoods = _draws(case, case.rows, n_draws=20)
     statistics = statistics_of(family.prepare(), case.new, naturals.shape[1])
     expected = np.array([[density(family, parameters, row) for row in case.new] for parameters in draws])
@@ -74,15 +72,15 @@ def test_expected_natural_parameter_is_the_mean_over_draws(case, n):
 
 
 @every()
-def test_expected_log_likelihood_is_the_inner_product(case):
+def test_expected_log_likelihood_is_below_the_predictive(case):
+    """Jensen's inequality: the mean of a logarithm against the logarithm of the mean."""
     hyper, clusters = case.filled()
     width = clusters.statistics.shape[1]
     expected = np.full(width, np.nan)
     verbs.expected_natural(hyper, clusters.statistics, clusters.cache, 0, expected)
     for row, statistics in zip(case.new, statistics_of(hyper, case.new, width), strict=True):
-        value = verbs.expected_log_likelihood(hyper, clusters.statistics, clusters.cache, 0, row, clusters.work)
-        assert value == pytest.approx(statistics @ expected, rel=1e-10)
-        assert value <= verbs.log_predictive(hyper, clusters.statistics, clusters.cache, 0, row, clusters.work)
+        predictive = verbs.log_predictive(hyper, clusters.statistics, clusters.cache, 0, row, clusters.work)
+        assert statistics @ expected <= predictive
 
 
 @every()

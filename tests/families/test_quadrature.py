@@ -7,25 +7,12 @@ import pytest
 from scipy import special, stats
 from scipy.special import logsumexp
 
+from cases import FAMILY_CASES
 from countless.families import FAMILIES
 
 from .cases import EXAMPLES
 
-
-def _one_parameter() -> list:
-    """Family name, prior of its parameter, log likelihood of rows (down) at parameters (across)."""
-    beta, gamma = stats.beta, stats.gamma
-    mean = stats.norm(0.4, 3.0**0.5)
-    found = [
-        ("bernoulli", beta(0.7, 1.8), lambda x, p: stats.bernoulli(p).logpmf(x)),
-        ("binomial", beta(0.8, 1.7), lambda x, p: stats.binom(30, p).logpmf(x)),
-        ("geometric", beta(3.2, 2.5), lambda x, p: stats.geom(p, loc=-1).logpmf(x)),
-        ("poisson", gamma(1.3, scale=1 / 0.6), lambda x, rate: stats.poisson(rate).logpmf(x)),
-        ("exponential", gamma(3.1, scale=1 / 0.9), lambda x, rate: stats.expon(scale=1 / rate).logpdf(x)),
-        ("spherical-gaussian", mean, lambda x, m: stats.norm(m, 1.2**0.5).logpdf(x)),
-        ("gaussian-known-covariance", mean, lambda x, m: stats.norm(m, 1.2**0.5).logpdf(x)),
-    ]
-    return [pytest.param(*entry, id=entry[0]) for entry in found]
+ONE_PARAMETER = [name for name, case in FAMILY_CASES.items() if case.quadrature is not None]
 
 
 def _unbounded(prior) -> tuple:
@@ -43,10 +30,11 @@ def _unbounded(prior) -> tuple:
     return u, np.full(len(u), np.log(step))
 
 
-@pytest.mark.parametrize(("name", "prior", "log_likelihood"), _one_parameter())
+@pytest.mark.parametrize("name", ONE_PARAMETER)
 @pytest.mark.parametrize("n", [1, 4, 8])
-def test_one_parameter_evidence_by_quadrature(name, prior, log_likelihood, n):
+def test_one_parameter_evidence_by_quadrature(name, n):
     case = EXAMPLES[name][0]
+    prior, log_likelihood = case.oracle.quadrature(case.resolved())
     rows = case.rows[:n]
     points, log_weights = _unbounded(prior)
     expected = logsumexp(log_likelihood(rows, points).sum(axis=0) + prior.logpdf(points) + log_weights)

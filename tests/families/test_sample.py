@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cases.family import is_discrete
 from countless.families import FAMILIES
 
-from .cases import CASES, EXAMPLES, every
-from .oracles import ORACLES
+from .cases import EXAMPLES, every
 
-WITH_ORACLE = [case for case in CASES if type(case.family).__name__ in ORACLES]
 N_CALLS = 800
 # With about a hundred such checks, a right sampler fails one of them once in ten thousand choices of seeds.
 SIGNIFICANCE = 1e-6
@@ -23,13 +22,9 @@ def _calls(case, rows, n=1, n_calls=N_CALLS):
     return np.array([case.family.sample(n, rng, rows) for _ in range(n_calls)])
 
 
-def _is_discrete(law) -> bool:
-    return not hasattr(getattr(law, "dist", law), "pdf")
-
-
 def _p_value(values, law) -> float:
     """Kolmogorov-Smirnov for densities; chi-square over cells of at least ten expected counts for counts."""
-    if not _is_discrete(law):
+    if not is_discrete(law):
         return stats.kstest(values, law.cdf).pvalue
     cells = np.arange(values.max() + 1)
     expected = len(values) * law.pmf(cells)
@@ -42,22 +37,22 @@ def _p_value(values, law) -> float:
     return stats.chisquare(seen, wanted).pvalue if len(seen) > 1 else 1.0
 
 
-@every(WITH_ORACLE)
+@every()
 @pytest.mark.parametrize("n_given", [0, 8])
 def test_samples_follow_the_predictive(case, n_given):
     rows = case.rows[:n_given]
     samples = _calls(case, rows if n_given else None)[:, 0]
-    column = ORACLES[type(case.family).__name__].column
+    column = case.oracle.column
     for j in range(samples.shape[1]):
         law = column(case.resolved(), rows, j)
         assert _p_value(samples[:, j], law) > SIGNIFICANCE
 
 
-@every(WITH_ORACLE)
+@every()
 def test_the_check_notices_samples_of_the_prior(case):
     """Negative control: samples that ignore the rows fail the check in some column."""
     samples = _calls(case, None)[:, 0]
-    column = ORACLES[type(case.family).__name__].column
+    column = case.oracle.column
     p_values = [_p_value(values, column(case.resolved(), case.rows, j)) for j, values in enumerate(samples.T)]
     assert min(p_values) < SIGNIFICANCE
 
@@ -77,23 +72,23 @@ def test_samples_have_the_right_correlations(name):
     }
     fields["mean"] = np.asarray(case.resolved().mean) @ basis
     turned = type(case.family)(**fields)
-    law = ORACLES[type(case.family).__name__].column(turned, case.rows @ basis, 0)
+    law = case.oracle.column(turned, case.rows @ basis, 0)
     assert stats.kstest(samples / np.linalg.norm(direction), law.cdf).pvalue > SIGNIFICANCE
 
 
 def _transforms(case, pairs):
     """Where the second row of a pair falls in its predictive given the first; uniform if that is its law."""
-    column = ORACLES[type(case.family).__name__].column
+    column = case.oracle.column
     family, rng = case.resolved(), np.random.default_rng(3)
     for first, second in pairs:
         law = column(family, first[None], 0)
-        if _is_discrete(law):
+        if is_discrete(law):
             yield law.pmf(np.arange(second[0])).sum() + rng.random() * law.pmf(second[0])
         else:
             yield law.cdf(second[0])
 
 
-@every(WITH_ORACLE)
+@every()
 def test_rows_of_one_call_share_their_parameters(case):
     pairs = _calls(case, None, n=2, n_calls=300)
     assert stats.kstest(list(_transforms(case, pairs)), "uniform").pvalue > SIGNIFICANCE

@@ -1,15 +1,19 @@
-"""Tables: every verb is the sum over the parts, missing cells count for nothing, blocks of Gaussians condition.
+"""Tables: every verb is the sum over the parts, missing cells have no effect, blocks of Gaussians condition.
 
 The verbs are asked in plain Python, part by part against families of one column or of the block alone.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from countless.families import FAMILIES, Table, localise, verbs
+import countless as cl
+from countless.families import FAMILIES, Poisson, Table, localise, verbs
 
 from .cases import EXAMPLES, filled, statistics_of
 
@@ -22,18 +26,18 @@ def _example(name):
     return case.resolved(), np.concatenate([case.rows, case.new])
 
 
-def _with_holes(rows, seed):
-    holed = rows.copy()
-    holed[np.random.default_rng(seed).random(rows.shape) < 0.3] = np.nan
-    return holed
+def _with_missing(rows, seed):
+    incomplete = rows.copy()
+    incomplete[np.random.default_rng(seed).random(rows.shape) < 0.3] = np.nan
+    return incomplete
 
 
 @pytest.fixture(params=SEPARATE)
 def separate(request):
-    """A table of one such family, and its rows with holes."""
+    """A table of one such family, and its rows with missing cells."""
     family, rows = _example(request.param)
-    holed = _with_holes(rows, 3)
-    table, read = Table({tuple(range(rows.shape[1])): family}).read(holed)
+    incomplete = _with_missing(rows, 3)
+    table, read = Table({tuple(range(rows.shape[1])): family}).read(incomplete)
     return family, table.resolve(read), read
 
 
@@ -44,7 +48,85 @@ def _column_evidences(family, rows):
 def test_every_family_with_the_verb_column_is_taken_apart():
     for name, cls in FAMILIES.items():
         hyper = type(_example(name)[0].prepare())
-        assert (("column", hyper) in verbs._REGISTRY) == (cls.missing == "integrated"), name
+        assert verbs.is_implemented(verbs.column, hyper) == (cls.missing == "integrated"), name
+
+
+class _Plain(NamedTuple):
+    """Hyperparameters that implement no verb."""
+
+    shape: np.ndarray
+    rate: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Stranger(Poisson):
+    """A family as a stranger might write it; the tests set ``missing`` and the type of its hyperparameters."""
+
+    hyper: ClassVar = _Plain
+
+    def prepare(self):
+        return self.hyper(*super().prepare())
+
+
+@pytest.fixture
+def stranger():
+    """Makes a family known for the time of one test."""
+
+    def make(**attributes):
+        return FAMILIES.add("stranger")(type("Stranger", (_Stranger,), attributes))
+
+    yield make
+    FAMILIES.remove("stranger")
+
+
+def test_a_family_that_integrates_missing_cells_must_say_what_a_column_is(stranger, rng):
+    rows = rng.poisson(3.0, (20, 2)).astype(float)
+    model = cl.DPMixture(family=Table({(0, 1): stranger(missing="integrated")()}), inference="map", random_state=0)
+    with pytest.raises(
+        ValueError, match=r"^Stranger\.missing is 'integrated', but _Plain does not implement .*'column'"
+    ):
+        model.fit(rows)
+
+
+@pytest.mark.parametrize("missing", ["drawn", "integrate", None])
+def test_other_words_for_missing_cells_are_refused(stranger, rng, missing):
+    table, rows = Table([stranger(missing=missing)()]).read(rng.poisson(3.0, (20, 1)).astype(float))
+    with pytest.raises(ValueError, match=r"^Stranger\.missing must be 'integrated' or 'refused'"):
+        table.resolve(rows).layout()
+
+
+def test_a_column_without_a_word_on_missing_cells_is_a_block_of_the_table(stranger, rng):
+    """The verb alone changes nothing: complete rows have the same evidence, missing cells are refused."""
+    family = stranger(missing="refused", hyper=type(Poisson(1.0, 1.0).prepare()))()
+    rows = rng.poisson(3.0, (20, 2)).astype(float)
+    table, read = Table({(0, 1): family}).read(rows)
+    assert table.log_marginal(rows) == pytest.approx(Poisson().log_marginal(rows), rel=1e-12)
+    read[0, 0] = np.nan
+    with pytest.raises(ValueError, match="missing cells, for which the stranger family has no rule"):
+        table.check(read)
+
+
+def test_a_missing_cell_of_one_new_row_is_no_zero(stranger, rng):
+    """A row whose cell is missing has nothing else in that column; a family without zeros must not be shown one."""
+
+    def check(self, X):
+        if np.any(X <= 0):
+            raise ValueError(f"X: stranger data must be above 0, got {X.min():g}")
+
+    family = stranger(check=check, missing="integrated", hyper=type(Poisson(1.0, 1.0).prepare()))()
+    rows = 1.0 + rng.poisson(3.0, (20, 2))
+    table, _ = Table({(0, 1): family}).read(rows)
+    resolved, new = table.resolve(rows), np.array([[np.nan, 2.0]])
+    one = resolved.blocks[0].family.one_column(1)
+    assert resolved.log_predictive(new, rows)[0] == pytest.approx(one.log_predictive([[2.0]], rows[:, 1:])[0])
+    for bad in ([[np.nan, 0.0]], [[0.0, 2.0]]):
+        with pytest.raises(ValueError, match="must be above 0, got 0"):
+            resolved.check(np.array(bad))
+
+
+def test_a_family_that_is_not_registered_says_so():
+    with pytest.raises(ValueError, match=r"^_Stranger has no short name; put @register\('name'\)"):
+        _Stranger.short_name()
 
 
 def test_one_column_is_the_family_of_that_column(separate):
@@ -54,7 +136,7 @@ def test_one_column_is_the_family_of_that_column(separate):
     assert sum(_column_evidences(family, complete)) == pytest.approx(together, rel=1e-10)
 
 
-def test_missing_cells_count_for_nothing(separate):
+def test_missing_cells_have_no_effect(separate):
     family, table, rows = separate
     assert np.isnan(rows).any()
     assert table.log_marginal(rows) == pytest.approx(sum(_column_evidences(family, rows)), rel=1e-10)
@@ -99,7 +181,7 @@ def test_scores_of_all_clusters_are_those_of_each(separate):
 
 
 def test_natural_parameters_give_the_likelihood_of_what_is_there(separate, rng):
-    """Statistics times natural parameter is the log density: for a row with holes, of its other cells."""
+    """Statistics times natural parameter is the log density: for a row with missing cells, of its other cells."""
     _, table, rows = separate
     local, kernel_rows, _ = localise(table, rows)
     hyper, clusters = filled(local, kernel_rows)
@@ -107,11 +189,11 @@ def test_natural_parameters_give_the_likelihood_of_what_is_there(separate, rng):
     verbs.draw_parameters(hyper, *clusters[:2], 0, rng, parameters)
     natural = np.zeros(local.layout().statistics)
     verbs.natural(hyper, parameters, 0, natural)
-    part = next(one for one in local._parts() if one.n_columns)
-    starts = part.piece.prepare().starts[2]
+    segment = next(one for one in local._segments() if one.n_columns)
+    starts = segment.part.prepare().starts[2]
     for row in kernel_rows[:4]:
         shown = 0.0
-        for j, column in enumerate(part.piece.columns):
+        for j, column in enumerate(segment.part.columns):
             if not np.isnan(row[j]):
                 alone = column.prepare()
                 work = np.zeros(2 * column.layout().statistics)
@@ -164,9 +246,9 @@ def test_missing_cells_are_drawn_from_their_conditional(missing):
     shift, scale = table.units(rows)
     hyper, clusters = filled(local, kernel_rows)
     new = rows[3] + 1.5
-    holed = new.copy()
-    holed[missing] = np.nan
-    row = local.widen(local.arrange(((holed - shift) / scale)[None]))[0]
+    incomplete = new.copy()
+    incomplete[missing] = np.nan
+    row = local.widen(local.arrange(((incomplete - shift) / scale)[None]))[0]
     assert verbs.has_missing(hyper, row)
     draws = np.empty((4000, len(missing)))
     for t in range(len(draws)):
@@ -189,12 +271,12 @@ def test_missing_cells_are_drawn_from_their_conditional(missing):
     np.testing.assert_array_equal(row[seen], ((new - shift) / scale)[seen])
 
 
-def test_a_block_with_holes_has_no_evidence_in_closed_form():
+def test_a_block_with_missing_has_no_evidence_in_closed_form():
     _, table, rows = _block()
-    holed = rows.copy()
-    holed[0, 0] = np.nan
+    incomplete = rows.copy()
+    incomplete[0, 0] = np.nan
     with pytest.raises(ValueError, match="no closed form"):
-        table.log_marginal(holed)
+        table.log_marginal(incomplete)
 
 
 # --- parts side by side ----------------------------------------------------------------------------------------------
@@ -267,15 +349,15 @@ def test_hyperparameters_are_called_by_their_block(rng):
 
 def test_defaults_are_set_from_the_cells_that_are_there(rng):
     rows = rng.normal(size=(400, 2)) @ [[1.0, 0.9], [0.0, 0.4]]
-    holed = rows.copy()
-    holed[rng.random(rows.shape) < 0.2] = np.nan
+    incomplete = rows.copy()
+    incomplete[rng.random(rows.shape) < 0.2] = np.nan
     whole = Table({(0, 1): FAMILIES["gaussian"]()}).read(rows)[0].resolve(rows).blocks[0].family
-    table, read = Table({(0, 1): FAMILIES["gaussian"]()}).read(holed)
+    table, read = Table({(0, 1): FAMILIES["gaussian"]()}).read(incomplete)
     family = table.resolve(read).blocks[0].family
     np.testing.assert_allclose(family.scale, whole.scale, rtol=0.2)
 
 
-def test_families_without_a_rule_refuse_holes(rng):
+def test_families_without_a_rule_refuse_missing_cells(rng):
     rows = rng.multinomial(9, [0.2, 0.3, 0.5], size=20).astype(float)
     table, read = Table({(0, 1, 2): FAMILIES["multinomial"]()}).read(rows)
     resolved = table.resolve(read)

@@ -73,7 +73,7 @@ def test_a_new_family_offers_its_positive_fields():
 
 
 def test_the_default_leaves_out_what_is_no_scale():
-    """Whole numbers, locations of any sign and open fields."""
+    """Whole numbers, locations of any sign, and fields that are None."""
     plain = type("Plain", (cl.families.Gaussian,), {"learnable": None})
     family = plain([-1.0, 2.0], 0.5, [[2.0, -0.5], [-0.5, 1.0]], 4.0).resolve(np.empty((0, 2)))
     assert list(family.tunable()) == ["mean_strength", "scale", "dof"]

@@ -196,7 +196,16 @@ def kernel(function: Function) -> Function:
     >>> half(3.0)
     1.5
     """
-    compiled = numba.njit(**OPTIONS)(function)
+    return _compiled(function, OPTIONS)
+
+
+def exact_kernel(function: Function) -> Function:
+    """``kernel`` whose arithmetic is done in the order in which it is written, where rounding depends on it."""
+    return _compiled(function, {**OPTIONS, "fastmath": False})
+
+
+def _compiled(function: Function, options: dict[str, Any]) -> Function:
+    compiled = numba.njit(**options)(function)
     if hasattr(compiled, "_cache") and cache_directory() is not None:
         compiled._cache = _KernelCache(function)
     return compiled

@@ -1,6 +1,6 @@
-"""Small numerical tools shared by kernels: log-sum-exp, rising factorials, draws, rank-one Cholesky.
+"""Small numerical tools shared by kernels: rising factorials, log-sum-exp, draws, rank-one Cholesky.
 
-A triangular factor is kept packed by columns: entry (i, j) of the lower factor, i >= j, stands at
+A triangular factor is kept packed by columns: entry (i, j) of the lower factor, i >= j, is at
 ``start(j) + i - j``. Substitution and rank-one updates then walk through memory in order.
 """
 
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .jit import kernel
+from .jit import exact_kernel, kernel
 
 LOG_2PI = math.log(2.0 * math.pi)
 LOG_PI = math.log(math.pi)
@@ -18,17 +18,100 @@ LOG_PI = math.log(math.pi)
 NEGLIGIBLE = -45.0
 
 
+# From here on four terms of Stirling's series are exact to double precision.
+ASYMPTOTIC = 20.0
+# Products of up to so many factors stay below the largest double.
+LARGEST_FACTOR = 1e24
+# With no more factors than this, rounding in a difference of rising factorials stays below 1e-12.
+FEW_FACTORS = 64.0
+
+
+@exact_kernel
+def less(total, part):
+    """total - part before anything is added to it.
+
+    A tiny prior plus what is left of a sum when a row leaves it: in any other order the prior would be lost.
+    """
+    return total - part
+
+
+@kernel
+def scatter(squares, about):
+    """Sum of squares less that about the mean; zero where all that is left is rounding, as for equal rows."""
+    left = squares - about
+    return left if left > 2e-15 * squares else 0.0
+
+
+@kernel
+def _stirling(x):
+    """log Gamma(x) less its leading part (x - 1/2) log x - x + log(2 pi) / 2 (Abramowitz and Stegun 1964, 6.1.41)."""
+    square = 1.0 / (x * x)
+    return (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680))) / x
+
+
 @kernel
 def log_rising(start, count):
-    """log of start (start + 1) ... (start + count - 1) = log Gamma(start + count) - log Gamma(start)."""
+    """log of start (start + 1) ... (start + count - 1) = log Gamma(start + count) - log Gamma(start).
+
+    ``start`` is positive, ``count`` not negative; it need not be whole. A difference of two log-gammas would lose all
+    digits where ``start`` is large, so that there the difference is taken term by term in Stirling's series.
+    """
     if count <= 0.0:
         return 0.0
-    if count > 12.0 or count != math.floor(count):
+    if count <= 12.0 and count == math.floor(count) and start < LARGEST_FACTOR:
+        product = start
+        for step in range(1, int(count)):
+            product *= start + step
+        return math.log(product)
+    if start < ASYMPTOTIC:
         return math.lgamma(start + count) - math.lgamma(start)
-    product = start
-    for step in range(1, int(count)):
-        product *= start + step
-    return math.log(product)
+    end = start + count
+    value = (start - 0.5) * math.log1p(count / start) + count * (math.log(end) - 1.0)
+    return value + (_stirling(end) - _stirling(start))
+
+
+@kernel
+def log_beta(a, b):
+    """log of the beta function, accurate where both arguments are large (Didonato and Morris 1992, algorithm 708)."""
+    small, large = min(a, b), max(a, b)
+    if large < ASYMPTOTIC:
+        return math.lgamma(small) + math.lgamma(large) - math.lgamma(small + large)
+    if small < ASYMPTOTIC:
+        return math.lgamma(small) - log_rising(large, small)
+    total = small + large
+    value = (small - 0.5) * math.log(small / total) - large * math.log1p(small / large)
+    return value + 0.5 * (LOG_2PI - math.log(large)) + _stirling(small) + _stirling(large) - _stirling(total)
+
+
+@kernel
+def log_beta_ratio(a, b, more_a, more_b):
+    """log of B(a + more_a, b + more_b) / B(a, b), the evidence of ``more_a`` successes and ``more_b`` failures."""
+    more = more_a + more_b
+    if more <= FEW_FACTORS:
+        return log_rising(a, more_a) + log_rising(b, more_b) - log_rising(a + b, more)
+    return _log_beta_ratio_of_many(a, b, more_a, more_b)
+
+
+@kernel
+def _log_beta_ratio_of_many(a, b, more_a, more_b):
+    """The same where the rising factorials are so long that their difference would be rounding."""
+    if more_a + more_b > a + b:
+        return log_beta(a + more_a, b + more_b) - log_beta(a, b)
+    if a < b:
+        a, b, more_a, more_b = b, a, more_b, more_a
+    # Where a is far larger than b, the rising factorials of a and a + b are nearly the same.
+    end, far = a + more_a, a + b + more_a
+    nearly = (a - 0.5) * math.log1p(more_a / a * (b / far))
+    nearly -= b * math.log1p(more_a / (a + b)) + more_a * math.log1p(b / end)
+    nearly += (_stirling(end) - _stirling(a)) - (_stirling(far) - _stirling(a + b))
+    return nearly + log_rising(b, more_b) - log_rising(far, more_b)
+
+
+@kernel
+def log_choose(n, k):
+    """log of the binomial coefficient, n over k, without the difference of large log-gammas."""
+    fewer = min(k, n - k)
+    return log_rising(n - fewer + 1.0, fewer) - log_rising(1.0, fewer)
 
 
 @kernel

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from ..core.jit import kernel
 from ..core.register import import_folder
-from ..core.special import digamma
+from ..core.special import digamma, log_beta_ratio, log_rising
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import FAMILIES, Family, FloatArray, Layout, localise, register, resolve_family
 from .table.table import Table
-from .verbs import implements
+from .verbs import implements, linear_in_row
 
 import_folder(__name__, __path__)
 globals().update({cls.__name__: cls for cls in FAMILIES.values()})
@@ -27,7 +27,10 @@ __all__ = [
     "digamma",
     "implements",
     "kernel",
+    "linear_in_row",
     "localise",
+    "log_beta_ratio",
+    "log_rising",
     "per_column",
     "register",
     "require_counts",

@@ -15,7 +15,7 @@ LARGEST = 1e150
 
 
 def log_volumes(rows: FloatArray, scale: FloatArray) -> FloatArray:
-    """What a change of units adds to the log density of each row: the log scales of the cells that it shows."""
+    """What a change of units adds to the log density of each row: the log scales of its observed cells."""
     missing = np.isnan(rows)
     whole = np.full(len(rows), np.log(scale).sum())
     return whole - missing @ np.log(scale) if missing.any() else whole
@@ -96,7 +96,7 @@ def require_counts(X: FloatArray, family: str) -> None:
 
 def require_squares(local: FloatArray, X: FloatArray) -> None:
     """Raise unless the squares of all cells of ``local``, which are those of ``X`` in other units, are finite."""
-    # fmax and fmin step over missing cells.
+    # fmax and fmin skip missing cells.
     if len(local) and max(np.fmax.reduce(local, axis=None), -np.fmin.reduce(local, axis=None)) > LARGEST:
         i, j = np.argwhere(np.abs(local) > LARGEST)[0]
         raise ValueError(f"X: column {j} holds {X[i, j]:g}, too large to be squared; use other units for it")

@@ -12,14 +12,14 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.jit import kernel
-from ..core.special import digamma, log_gamma_draw, log_rising
+from ..core.special import digamma, less, log_beta_ratio, log_choose, log_gamma_draw
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import Family, FloatArray, Layout, register
-from .verbs import implements
+from .verbs import implements, linear_in_row
 
 
+@linear_in_row
 class BetaColumns(NamedTuple):
     trials: FloatArray
     a: FloatArray
@@ -94,11 +94,6 @@ class Binomial(Family):
         return rng.binomial(trials, parameters, size=(n, len(parameters))).astype(np.float64)
 
 
-@kernel
-def _log_choose(trials, count):
-    return math.lgamma(trials + 1.0) - math.lgamma(count + 1.0) - math.lgamma(trials - count + 1.0)
-
-
 @implements(verbs.column, BetaColumns)
 def _column(family, j):
     return BetaColumns(family.trials[j : j + 1], family.a[j : j + 1], family.b[j : j + 1])
@@ -112,14 +107,8 @@ def _row_statistics(family, row, out):
     out[0] = 1.0
     for j in range(d):
         out[1 + j] = row[j]
-        coefficient += _log_choose(family.trials[j], row[j])
+        coefficient += log_choose(family.trials[j], row[j])
     out[1 + d] = coefficient
-
-
-@kernel
-def _log_column(a, b, trials, count):
-    """Beta-binomial log probability without its coefficient."""
-    return log_rising(a, count) + log_rising(b, trials - count) - log_rising(a + b, trials)
 
 
 @implements(verbs.log_predictive, BetaColumns)
@@ -128,8 +117,8 @@ def _log_predictive(family, statistics, cache, k, row, work):
     n = statistics[k, 0]
     for j in range(row.size):
         a = family.a[j] + statistics[k, 1 + j]
-        b = family.b[j] + n * family.trials[j] - statistics[k, 1 + j]
-        value += _log_choose(family.trials[j], row[j]) + _log_column(a, b, family.trials[j], row[j])
+        b = family.b[j] + less(n * family.trials[j], statistics[k, 1 + j])
+        value += log_choose(family.trials[j], row[j]) + log_beta_ratio(a, b, row[j], family.trials[j] - row[j])
     return value
 
 
@@ -138,10 +127,10 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     value = 0.0
     n = statistics[k, 0] - 1.0
     for j in range(row.size):
-        successes = statistics[k, 1 + j] - row[j]
+        successes = less(statistics[k, 1 + j], row[j])
         a = family.a[j] + successes
-        b = family.b[j] + n * family.trials[j] - successes
-        value += _log_choose(family.trials[j], row[j]) + _log_column(a, b, family.trials[j], row[j])
+        b = family.b[j] + less(n * family.trials[j], successes)
+        value += log_choose(family.trials[j], row[j]) + log_beta_ratio(a, b, row[j], family.trials[j] - row[j])
     return value
 
 
@@ -150,7 +139,8 @@ def _log_marginal(family, statistics, cache, k):
     d = family.a.size
     value = statistics[k, 1 + d]
     for j in range(d):
-        value += _log_column(family.a[j], family.b[j], statistics[k, 0] * family.trials[j], statistics[k, 1 + j])
+        successes = statistics[k, 1 + j]
+        value += log_beta_ratio(family.a[j], family.b[j], successes, statistics[k, 0] * family.trials[j] - successes)
     return value
 
 
@@ -158,7 +148,7 @@ def _log_marginal(family, statistics, cache, k):
 def _draw_parameters(family, statistics, cache, k, rng, parameters):
     for j in range(family.a.size):
         success = log_gamma_draw(rng, family.a[j] + statistics[k, 1 + j])
-        failure = log_gamma_draw(rng, family.b[j] + statistics[k, 0] * family.trials[j] - statistics[k, 1 + j])
+        failure = log_gamma_draw(rng, family.b[j] + less(statistics[k, 0] * family.trials[j], statistics[k, 1 + j]))
         # Kept off 0 and 1, where a logarithm would be infinite.
         parameters[k, j] = min(max(1.0 / (1.0 + math.exp(min(failure - success, 700.0))), 1e-300), 1.0 - 1e-16)
 
@@ -204,7 +194,7 @@ def _expected_natural(family, statistics, cache, k, out):
     constant = 0.0
     for j in range(d):
         a = family.a[j] + statistics[k, 1 + j]
-        b = family.b[j] + statistics[k, 0] * family.trials[j] - statistics[k, 1 + j]
+        b = family.b[j] + less(statistics[k, 0] * family.trials[j], statistics[k, 1 + j])
         out[1 + j] = digamma(a) - digamma(b)
         constant += family.trials[j] * (digamma(b) - digamma(a + b))
     out[0] = constant

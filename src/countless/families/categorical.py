@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.jit import kernel
-from ..core.special import digamma, log_gamma_draw, log_rising, normalise_logs
+from ..core.special import digamma, less, log_gamma_draw, log_rising, normalise_logs
 from . import verbs
 from .arrays import as_numbers, require_counts
 from .base import Family, FloatArray, Layout, register
@@ -89,8 +89,8 @@ class Categorical(Family):
             seen = np.maximum(X.max(axis=0, initial=0).astype(np.int64) + 1, 1)
             if not _one_each(self.concentration):
                 return seen
-            told = [np.size(c) if np.ndim(c) == 1 else 0 for c in self.concentration]
-            return np.where(told, told, seen) if len(told) == d else seen
+            given = [np.size(c) if np.ndim(c) == 1 else 0 for c in self.concentration]
+            return np.where(given, given, seen) if len(given) == d else seen
         levels = np.asarray(self.n_levels)
         if levels.ndim > 1 or levels.dtype.kind not in "iu" or np.any(levels < 1) or levels.size not in (1, d):
             raise ValueError(f"n_levels must be a whole number for each of the {d} columns, got {self.n_levels!r}")
@@ -244,9 +244,8 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     value = 0.0
     for j in range(row.size):
         s = family.first[j] + int(row[j])
-        value += math.log(
-            (family.concentration[s] + statistics[k, 1 + s] - 1.0) / (family.totals[j] + statistics[k, 0] - 1.0)
-        )
+        count, n = less(statistics[k, 1 + s], 1.0), less(statistics[k, 0], 1.0)
+        value += math.log((family.concentration[s] + count) / (family.totals[j] + n))
     return value
 
 

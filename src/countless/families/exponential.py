@@ -12,13 +12,14 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.special import digamma
+from ..core.special import digamma, less, log_rising
 from . import verbs
 from .arrays import per_column
 from .base import SMALLEST, Family, FloatArray, Layout, register
-from .verbs import implements
+from .verbs import implements, linear_in_row
 
 
+@linear_in_row
 class GammaRates(NamedTuple):
     shape: FloatArray
     rate: FloatArray
@@ -117,9 +118,9 @@ def _log_predictive(family, statistics, cache, k, row, work):
 def _log_predictive_without(family, statistics, cache, k, row, work):
     value = 0.0
     for j in range(row.size):
-        shape = family.shape[j] + statistics[k, 0] - 1.0
+        shape = family.shape[j] + less(statistics[k, 0], 1.0)
         # Rounding in a sum of unlike durations must not take the rate below its prior.
-        rate = max(family.rate[j] + statistics[k, 1 + j] - row[j], family.rate[j])
+        rate = family.rate[j] + max(less(statistics[k, 1 + j], row[j]), 0.0)
         value += math.log(shape / rate) - (shape + 1.0) * math.log1p(row[j] / rate)
     return value
 
@@ -128,10 +129,9 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
 def _log_marginal(family, statistics, cache, k):
     value = 0.0
     for j in range(family.shape.size):
-        shape = family.shape[j] + statistics[k, 0]
-        rate = family.rate[j] + statistics[k, 1 + j]
-        value += math.lgamma(shape) - math.lgamma(family.shape[j])
-        value += family.shape[j] * math.log(family.rate[j]) - shape * math.log(rate)
+        n, total = statistics[k, 0], statistics[k, 1 + j]
+        value += log_rising(family.shape[j], n) - n * math.log(family.rate[j] + total)
+        value -= family.shape[j] * math.log1p(total / family.rate[j])
     return value
 
 
@@ -153,17 +153,17 @@ def _natural(family, parameters, k, out):
 
 @implements(verbs.estimate, GammaRates)
 def _estimate(family, statistics, cache, k, prior_weight, parameters):
-    """(w shape + n) / (w rate + sum x), the mode of the log rate; a mean of 0 is held at ``SMALLEST``."""
+    """(w shape + n) / (w rate + sum x), the mode of the log rate; a mean of 0 becomes ``SMALLEST``."""
     empty = statistics[k, 0] <= 0.0
-    held = empty
+    bounded = empty
     weight = 1.0 if empty else prior_weight
     for j in range(family.shape.size):
         mean = (weight * family.rate[j] + statistics[k, 1 + j]) / (weight * family.shape[j] + statistics[k, 0])
         if mean < SMALLEST:
             mean = SMALLEST
-            held = True
+            bounded = True
         parameters[k, j] = 1.0 / mean
-    return held
+    return bounded
 
 
 @implements(verbs.log_prior, GammaRates)

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.jit import kernel
-from ..core.special import digamma, log_gamma_draw, log_rising
+from ..core.special import FEW_FACTORS, digamma, less, log_beta_ratio, log_gamma_draw, log_rising
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import Family, FloatArray, Layout, register
-from .verbs import implements
+from .verbs import implements, linear_in_row
 
 
+@linear_in_row
 class BetaFailures(NamedTuple):
     a: FloatArray
     b: FloatArray
@@ -93,8 +94,10 @@ def _row_statistics(family, row, out):
 
 @kernel
 def _log_column(a, b, count):
-    """log of B(a + 1, b + count) / B(a, b)."""
-    return math.log(a) + log_rising(b, count) - log_rising(a + b, count + 1.0)
+    """log of B(a + 1, b + count) / B(a, b); most counts are small, and a single success is one logarithm."""
+    if count < FEW_FACTORS:
+        return math.log(a) + log_rising(b, count) - log_rising(a + b, count + 1.0)
+    return log_beta_ratio(a, b, 1.0, count)
 
 
 @implements(verbs.log_predictive, BetaFailures)
@@ -109,18 +112,16 @@ def _log_predictive(family, statistics, cache, k, row, work):
 def _log_predictive_without(family, statistics, cache, k, row, work):
     value = 0.0
     for j in range(row.size):
-        failures = family.b[j] + statistics[k, 1 + j] - row[j]
-        value += _log_column(family.a[j] + statistics[k, 0] - 1.0, failures, row[j])
+        successes, failures = less(statistics[k, 0], 1.0), less(statistics[k, 1 + j], row[j])
+        value += _log_column(family.a[j] + successes, family.b[j] + failures, row[j])
     return value
 
 
 @implements(verbs.log_marginal, BetaFailures)
 def _log_marginal(family, statistics, cache, k):
     value = 0.0
-    n = statistics[k, 0]
     for j in range(family.a.size):
-        value += log_rising(family.a[j], n) + log_rising(family.b[j], statistics[k, 1 + j])
-        value -= log_rising(family.a[j] + family.b[j], n + statistics[k, 1 + j])
+        value += log_beta_ratio(family.a[j], family.b[j], statistics[k, 0], statistics[k, 1 + j])
     return value
 
 

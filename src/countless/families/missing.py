@@ -1,4 +1,4 @@
-"""Missing cells where only the spread of a column matters: hyperparameters and units are set as if they were there."""
+"""Missing cells where only the distribution of a column matters: for the defaults of hyperparameters, and for units."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def fill_missing(X: FloatArray) -> FloatArray:
         return np.ascontiguousarray(X)
     filled = np.array(X, order="C")
     for j in np.flatnonzero(missing.any(axis=0)):
-        seen = np.sort(X[~missing[:, j], j])
+        observed = np.sort(X[~missing[:, j], j])
         count = int(missing[:, j].sum())
         # Cells of the data themselves, so that codes stay codes and counts whole.
-        places = ((np.arange(count) + 0.5) / count * len(seen)).astype(np.int64)
-        filled[missing[:, j], j] = seen[places] if len(seen) else 0.0
+        places = ((np.arange(count) + 0.5) / count * len(observed)).astype(np.int64)
+        filled[missing[:, j], j] = observed[places] if len(observed) else 0.0
     return filled

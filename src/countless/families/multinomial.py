@@ -14,14 +14,15 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.special import digamma, log_gamma_draw, log_rising, normalise_logs
+from ..core.special import digamma, less, log_gamma_draw, log_rising, normalise_logs
 from ..core.validate import whole_number
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import Family, FloatArray, Layout, register
-from .verbs import implements
+from .verbs import implements, linear_in_row
 
 
+@linear_in_row
 class DirichletBins(NamedTuple):
     concentration: FloatArray
     total: float
@@ -107,8 +108,8 @@ def _row_statistics(family, row, out):
 
 @implements(verbs.refresh, DirichletBins)
 def _refresh(family, statistics, cache, k, work):
-    """Posterior total of the pseudo-counts."""
-    total = family.total
+    """Total of the counts, without the pseudo-counts, which may be so many that the counts would be lost in them."""
+    total = 0.0
     for j in range(family.concentration.size):
         total += statistics[k, 1 + j]
     cache[k, 0] = total
@@ -136,7 +137,13 @@ def _log_predictive(family, statistics, cache, k, row, work):
                 value += math.log(product) - math.log(own)
                 product = 1.0
                 own = 1.0
-    return value + math.log(product) - math.log(own) + log_rising(1.0, total) - log_rising(cache[k, 0], total)
+    return (
+        value
+        + math.log(product)
+        - math.log(own)
+        + log_rising(1.0, total)
+        - log_rising(family.total + cache[k, 0], total)
+    )
 
 
 @implements(verbs.log_predictive_without, DirichletBins)
@@ -146,10 +153,10 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     for j in range(row.size):
         count = row[j]
         if count > 0.0:
-            start = family.concentration[j] + statistics[k, 1 + j] - count
+            start = family.concentration[j] + less(statistics[k, 1 + j], count)
             total += count
             value += log_rising(start, count) - log_rising(1.0, count)
-    return value + log_rising(1.0, total) - log_rising(cache[k, 0] - total, total)
+    return value + log_rising(1.0, total) - log_rising(family.total + less(cache[k, 0], total), total)
 
 
 @implements(verbs.log_marginal, DirichletBins)
@@ -158,7 +165,7 @@ def _log_marginal(family, statistics, cache, k):
     value = statistics[k, 1 + d]
     for j in range(d):
         value += log_rising(family.concentration[j], statistics[k, 1 + j])
-    return value - log_rising(family.total, cache[k, 0] - family.total)
+    return value - log_rising(family.total, cache[k, 0])
 
 
 @implements(verbs.draw_parameters, DirichletBins)
@@ -207,7 +214,7 @@ def _log_prior(family, parameters, k):
 @implements(verbs.expected_natural, DirichletBins)
 def _expected_natural(family, statistics, cache, k, out):
     d = family.concentration.size
-    total = digamma(cache[k, 0])
+    total = digamma(family.total + cache[k, 0])
     out[0] = 0.0
     for j in range(d):
         out[1 + j] = digamma(family.concentration[j] + statistics[k, 1 + j]) - total

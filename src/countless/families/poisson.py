@@ -12,14 +12,14 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.jit import kernel
-from ..core.special import digamma, log_rising
+from ..core.special import digamma, less, log_rising
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import Family, FloatArray, Layout, register
-from .verbs import implements
+from .verbs import implements, linear_in_row
 
 
+@linear_in_row
 class GammaCounts(NamedTuple):
     shape: FloatArray
     rate: FloatArray
@@ -95,11 +95,11 @@ def _row_statistics(family, row, out):
 
 @implements(verbs.refresh, GammaCounts)
 def _refresh(family, statistics, cache, k, work):
-    """Per column: shape * log(rate / (rate + 1)), and -log(rate + 1), of the posterior."""
+    """Per column: -shape * log(1 + 1 / rate), and -log(rate + 1), of the posterior."""
     d = family.shape.size
     for j in range(d):
         rate = family.rate[j] + statistics[k, 0]
-        cache[k, j] = (family.shape[j] + statistics[k, 1 + j]) * math.log(rate / (rate + 1.0))
+        cache[k, j] = -(family.shape[j] + statistics[k, 1 + j]) * math.log1p(1.0 / rate)
         cache[k, d + j] = -math.log(rate + 1.0)
 
 
@@ -117,30 +117,22 @@ def _log_predictive(family, statistics, cache, k, row, work):
 def _log_predictive_without(family, statistics, cache, k, row, work):
     value = 0.0
     for j in range(row.size):
-        shape = family.shape[j] + statistics[k, 1 + j] - row[j]
-        rate = family.rate[j] + statistics[k, 0] - 1.0
-        value += (
-            shape * math.log(rate / (rate + 1.0))
-            - row[j] * math.log(rate + 1.0)
-            + log_rising(shape, row[j])
-            - log_rising(1.0, row[j])
-        )
+        shape = family.shape[j] + less(statistics[k, 1 + j], row[j])
+        rate = family.rate[j] + less(statistics[k, 0], 1.0)
+        value -= shape * math.log1p(1.0 / rate) + row[j] * math.log(rate + 1.0)
+        value += log_rising(shape, row[j]) - log_rising(1.0, row[j])
     return value
-
-
-@kernel
-def _log_normaliser(shape, rate):
-    return math.lgamma(shape) - shape * math.log(rate)
 
 
 @implements(verbs.log_marginal, GammaCounts)
 def _log_marginal(family, statistics, cache, k):
     d = family.shape.size
+    n = statistics[k, 0]
     value = statistics[k, 1 + d]
     for j in range(d):
-        shape = family.shape[j] + statistics[k, 1 + j]
-        rate = family.rate[j] + statistics[k, 0]
-        value += _log_normaliser(shape, rate) - _log_normaliser(family.shape[j], family.rate[j])
+        total = statistics[k, 1 + j]
+        value += log_rising(family.shape[j], total) - total * math.log(family.rate[j] + n)
+        value -= family.shape[j] * math.log1p(n / family.rate[j])
     return value
 
 
@@ -178,8 +170,8 @@ def _log_prior(family, parameters, k):
     """Density of the log rates."""
     value = 0.0
     for j in range(family.shape.size):
-        value -= _log_normaliser(family.shape[j], family.rate[j])
-        value += family.shape[j] * math.log(parameters[k, j]) - family.rate[j] * parameters[k, j]
+        value += family.shape[j] * math.log(family.rate[j] * parameters[k, j]) - family.rate[j] * parameters[k, j]
+        value -= math.lgamma(family.shape[j])
     return value
 
 

@@ -2,7 +2,8 @@
 
 A family hands kernels a NamedTuple of hyperparameters. Each verb below looks up the implementation that
 the family's file registered for that type, both in plain Python and, through ``numba.extending.overload``,
-when a kernel is compiled. The optional ones have a default; the others are required.
+when a kernel is compiled. Optional verbs have a default, conditional ones belong to some families, the others are
+required.
 
 Clusters are rows of two float arrays. ``statistics[k]`` is additive: the statistics of a union are the sum;
 entry 0 is always the number of rows. ``cache[k]`` is whatever the family derives from it (a Cholesky
@@ -21,7 +22,7 @@ from numba.extending import overload
 from ..core.jit import OPTIONS, SOURCES_OF
 
 _REGISTRY: dict[tuple[str, type], Callable[..., Any]] = {}
-# Types whose verbs are never inlined: they call those of other families, and compiling would take for ever.
+# Types whose verbs are never inlined: they call those of other families, and compiling would take too long.
 _TOO_LONG: set[type] = set()
 
 
@@ -73,6 +74,11 @@ def optional(stub: Callable[..., Any]) -> Callable[..., Any]:
     return _generic(stub, stub)
 
 
+def conditional(stub: Callable[..., Any]) -> Callable[..., Any]:
+    """A verb without a default that only some families implement; ``stub`` says which."""
+    return _generic(stub, None)
+
+
 def inlined(stub: Callable[..., Any]) -> Callable[..., Any]:
     """An optional verb of the innermost loops, where a call would cost as much as the work."""
     return _generic(stub, stub, inline=True)
@@ -86,6 +92,24 @@ def implements(generic: Callable[..., Any], cls: type) -> Callable[[Callable[...
         return function
 
     return register
+
+
+def is_implemented(generic: Callable[..., Any], cls: type) -> bool:
+    """Whether hyperparameters of type ``cls`` have an implementation of their own."""
+    return (generic.__name__, cls) in _REGISTRY
+
+
+def linear_in_row(cls: type) -> type:
+    """Class decorator for hyperparameters whose ``divergence`` uses only statistics that are linear in the row.
+
+    It implements ``mean_divergence``: the divergence of the mean row.
+    """
+    implements(mean_divergence, cls)(_of_the_mean_row)
+    return cls
+
+
+def _of_the_mean_row(family, mean_row, mean, centre):
+    return divergence(family, mean_row, centre)
 
 
 def never_inlined(cls: type) -> type:
@@ -123,13 +147,13 @@ def natural(family, parameters, k, out):
 
 @required
 def estimate(family, statistics, cache, k, prior_weight, parameters):
-    """Write into ``parameters[k]`` what maximises likelihood times prior ** prior_weight; True if it had to be held.
+    """Write into ``parameters[k]`` what maximises likelihood times prior ** prior_weight; True if a bound was reached.
 
     ``prior_weight`` 0 is maximum likelihood, 1 the mode of the posterior. The mode of a density depends on the
     basis; here a parameter is taken in the basis in which it is free to run anywhere (log of a rate, log odds,
     soft-max of probabilities, log of a covariance), where every posterior has exactly one. A cluster without rows
-    gets the mode of the prior. Where the likelihood has no bound (variance 0) the spread is held at
-    ``SMALLEST`` times that of the data, which is one in the units of the rows. Both are reported by True.
+    gets the mode of the prior. Where the likelihood has no bound (variance 0) the spread is kept at ``SMALLEST``
+    times that of the data, which is one in the units of the rows. Both are reported by True.
     """
 
 
@@ -151,17 +175,27 @@ def divergence(family, row, centre):
     """
 
 
+@required
+def mean_divergence(family, mean_row, mean, centre):
+    """Bregman divergence of a cluster's mean from another centre.
+
+    It is what the rows of a cluster lose, on average, when they move from their own mean to ``centre``: the sum of
+    divergence(row, centre) is that of divergence(row, mean) plus n times this. ``mean`` and ``centre`` hold mean
+    statistics, ``mean_row`` the mean of the rows. Where ``divergence`` uses only statistics that are linear in the row,
+    it is the divergence of ``mean_row``: then the type of hyperparameters is decorated with ``linear_in_row``.
+    """
+
+
 # --- for rows with missing cells ---------------------------------------------------------------------------------
 
 
-@optional
+@conditional
 def column(family, j):
-    """Hyperparameters of column ``j`` alone, for families whose columns are independent given the cluster.
+    """Hyperparameters of column ``j`` alone: for families with ``missing = "integrated"``.
 
-    A table takes such a family apart, column by column, so that a missing cell counts for nothing. A family without
-    this verb stays whole.
+    Their columns are independent given the cluster. A table takes such a family apart, column by column, so that a
+    missing cell has no effect. Other families are one block of a table, and their cells may not be missing.
     """
-    return family
 
 
 @inlined
@@ -180,18 +214,6 @@ def draw_missing(family, statistics, cache, k, row, rng, work):
 
 
 # --- with defaults that a family may replace by something faster ------------------------------------------------
-
-
-@optional
-def mean_divergence(family, mean_row, mean, centre):
-    """Bregman divergence of a cluster's mean from another centre.
-
-    It is what the rows of a cluster lose, on average, when they move from their own mean to ``centre``: the sum of
-    divergence(row, centre) is that of divergence(row, mean) plus n times this. ``mean`` and ``centre`` hold mean
-    statistics, ``mean_row`` the mean of the rows, which the default takes for a row: right wherever the statistics are
-    linear in the row. A family for which they are not (codes of categories) replaces it.
-    """
-    return divergence(family, mean_row, centre)
 
 
 @optional
@@ -268,18 +290,6 @@ def log_likelihood(family, parameters, k, row, work):
     work[:] = 0.0
     row_statistics(family, row, work)
     natural(family, parameters, k, work[width:])
-    total = 0.0
-    for s in range(width):
-        total += work[s] * work[width + s]
-    return total
-
-
-@optional
-def expected_log_likelihood(family, statistics, cache, k, row, work):
-    """Expectation of the log density of ``row`` under the posterior of cluster ``k``."""
-    width = statistics.shape[1]
-    row_statistics(family, row, work)
-    expected_natural(family, statistics, cache, k, work[width:])
     total = 0.0
     for s in range(width):
         total += work[s] * work[width + s]

@@ -12,7 +12,7 @@ from ..missing import fill_missing
 
 
 def default_covariance(X: FloatArray) -> FloatArray:
-    """Covariance of the rows, pulled towards its diagonal so that it is positive for D > N too."""
+    """Covariance of the rows, shrunk towards its diagonal so that it is positive for D > N too."""
     n, d = X.shape
     _, variance = column_moments(X)
     if n < 2:
@@ -28,17 +28,17 @@ def default_covariance(X: FloatArray) -> FloatArray:
 
 
 def covariance_with_missing(X: FloatArray) -> FloatArray:
-    """``default_covariance`` of a table with missing cells: a correlation comes from the rows that show both columns.
+    """``default_covariance`` of rows with missing cells: a correlation comes from the rows that observe both columns.
 
-    Such correlations may contradict each other; then they are pulled towards zero until they do not.
+    Such correlations need not make a positive matrix; then they are shrunk towards zero until they do.
     """
     d = X.shape[1]
-    shown = ~np.isnan(X)
+    observed = ~np.isnan(X)
     mean, variance = column_moments(fill_missing(X))
     root = np.sqrt(variance)
-    standard = np.where(shown, (X - mean) / root, 0.0)
-    both = shown.T.astype(np.float64) @ shown
-    products, squares = standard.T @ standard, (standard**2).T @ shown
+    standard = np.where(observed, (X - mean) / root, 0.0)
+    both = observed.T.astype(np.float64) @ observed
+    products, squares = standard.T @ standard, (standard**2).T @ observed
     correlation = products / np.maximum(np.sqrt(squares * squares.T), 1e-300)
     mixed = correlation * both / (both + d + 1)
     np.fill_diagonal(mixed, 1.0)

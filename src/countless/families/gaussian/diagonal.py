@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...core.jit import kernel
-from ...core.special import LOG_2PI, LOG_PI, digamma
+from ...core.special import LOG_2PI, LOG_PI, digamma, less, log_rising
 from .. import verbs
 from ..arrays import column_moments, per_column
 from ..base import EXPECTED_CLUSTERS, SMALLEST, Family, FloatArray, Layout, register
-from ..verbs import implements
+from ..verbs import implements, linear_in_row
 
 
+@linear_in_row
 class NormalInverseGamma(NamedTuple):
     mean: FloatArray
     mean_strength: FloatArray
@@ -118,9 +119,21 @@ def _posterior(family, n, total, squares, j):
     """Strength, mean, scale and dof of column ``j`` after ``n`` rows."""
     strength = family.mean_strength[j] + n
     mean = (family.mean_strength[j] * family.mean[j] + total) / strength
-    scale = family.scale[j] + squares + family.mean_strength[j] * family.mean[j] ** 2 - strength * mean**2
+    return strength, mean, family.scale[j] + _growth(family, n, total, squares, j), family.dof[j] + n
+
+
+@kernel
+def _growth(family, n, total, squares, j):
+    """What ``n`` rows add to the scale: their scatter, and the distance of their mean from that of the prior.
+
+    The two are not negative, so that nothing cancels between them, however strong or weak the prior.
+    """
+    if n <= 0.0:
+        return 0.0
+    average = total / n
+    weight = n * (family.mean_strength[j] / (family.mean_strength[j] + n))
     # The scatter of equal rows is zero up to rounding.
-    return strength, mean, max(scale, family.scale[j]), family.dof[j] + n
+    return max(less(squares, average * total), 0.0) + weight * (average - family.mean[j]) ** 2
 
 
 @implements(verbs.refresh, NormalInverseGamma)
@@ -135,9 +148,7 @@ def _refresh(family, statistics, cache, k, work):
         cache[k, 1 + j] = mean
         cache[k, 1 + d + j] = 0.5 * (dof + 1.0)
         cache[k, 1 + 2 * d + j] = strength / ((strength + 1.0) * scale)
-        constant += (
-            math.lgamma(0.5 * (dof + 1.0)) - math.lgamma(0.5 * dof) + 0.5 * (math.log(cache[k, 1 + 2 * d + j]) - LOG_PI)
-        )
+        constant += log_rising(0.5 * dof, 0.5) + 0.5 * (math.log(cache[k, 1 + 2 * d + j]) - LOG_PI)
     cache[k, 0] = constant
 
 
@@ -158,18 +169,14 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     for j in range(d):
         strength, mean, scale, dof = _posterior(
             family,
-            statistics[k, 0] - 1.0,
-            statistics[k, 1 + j] - row[j],
-            statistics[k, 1 + d + j] - row[j] * row[j],
+            less(statistics[k, 0], 1.0),
+            less(statistics[k, 1 + j], row[j]),
+            less(statistics[k, 1 + d + j], row[j] * row[j]),
             j,
         )
         width = strength / ((strength + 1.0) * scale)
-        value += (
-            math.lgamma(0.5 * (dof + 1.0))
-            - math.lgamma(0.5 * dof)
-            + 0.5 * (math.log(width) - LOG_PI)
-            - 0.5 * (dof + 1.0) * math.log1p((row[j] - mean) ** 2 * width)
-        )
+        value += log_rising(0.5 * dof, 0.5) + 0.5 * (math.log(width) - LOG_PI)
+        value -= 0.5 * (dof + 1.0) * math.log1p((row[j] - mean) ** 2 * width)
     return value
 
 
@@ -179,13 +186,10 @@ def _log_marginal(family, statistics, cache, k):
     n = statistics[k, 0]
     value = -0.5 * n * d * LOG_PI
     for j in range(d):
-        strength, _, scale, dof = _posterior(family, n, statistics[k, 1 + j], statistics[k, 1 + d + j], j)
-        value += (
-            math.lgamma(0.5 * dof)
-            - math.lgamma(0.5 * family.dof[j])
-            + 0.5 * (family.dof[j] * math.log(family.scale[j]) - dof * math.log(scale))
-            + 0.5 * math.log(family.mean_strength[j] / strength)
-        )
+        growth = _growth(family, n, statistics[k, 1 + j], statistics[k, 1 + d + j], j)
+        value += log_rising(0.5 * family.dof[j], 0.5 * n)
+        value -= 0.5 * (n * math.log(family.scale[j] + growth) + family.dof[j] * math.log1p(growth / family.scale[j]))
+        value += 0.5 * math.log(family.mean_strength[j] / (family.mean_strength[j] + n))
     return value
 
 
@@ -216,11 +220,11 @@ def _natural(family, parameters, k, out):
 
 @implements(verbs.estimate, NormalInverseGamma)
 def _estimate(family, statistics, cache, k, prior_weight, parameters):
-    """Variance (w scale + scatter) / (n + w (dof + 1)), the mode of mean and log variance; held at ``SMALLEST``."""
+    """Variance (w scale + scatter) / (n + w (dof + 1)), the mode of mean and log variance; at least ``SMALLEST``."""
     d = family.mean.size
     n = statistics[k, 0]
     empty = n <= 0.0
-    held = empty
+    bounded = empty
     weight = 1.0 if empty else prior_weight
     for j in range(d):
         prior = weight * family.mean_strength[j]
@@ -230,10 +234,10 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
         variance = scatter / (n + weight * (family.dof[j] + 1.0))
         if variance < SMALLEST:
             variance = SMALLEST
-            held = True
+            bounded = True
         parameters[k, j] = mean
         parameters[k, d + j] = 1.0 / variance
-    return held
+    return bounded
 
 
 @implements(verbs.log_prior, NormalInverseGamma)

@@ -17,27 +17,27 @@ from numpy.typing import ArrayLike
 
 from ...core.jit import kernel
 from ...core.special import (
-    LOG_2PI,
     LOG_PI,
-    digamma,
     factorise,
+    less,
     log_determinant,
+    log_rising,
     pack,
     rank_one,
-    solve_transposed,
     solved_square,
 )
 from .. import verbs
 from ..arrays import column_moments, one_number, per_column
 from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
 from ..missing import fill_missing
-from ..verbs import implements
+from ..verbs import implements, linear_in_row
 from .covariances import covariance_matrix, covariance_with_missing, default_covariance
 
 # Cache of a cluster: c, v, log det P, the constants of the two predictives, then m and the factor of P.
 _STRENGTH, _DOF, _LOG_DET, _CONSTANT, _WITHOUT, _MEAN = 0, 1, 2, 3, 4, 5
 
 
+@linear_in_row
 class NormalInverseWishart(NamedTuple):
     """Hyperparameters as kernels receive them; ``scale`` is packed by columns."""
 
@@ -108,7 +108,7 @@ class Gaussian(Family):
         )
 
     def resolve_with_missing(self, X: FloatArray) -> Self:
-        """The scale left open takes its correlations from the rows that show both columns."""
+        """A scale left as None takes its correlations from the rows that observe both columns."""
         family = self.resolve(fill_missing(X))
         if self.scale is not None or not np.isnan(X).any():
             return family
@@ -191,7 +191,7 @@ def _row_statistics(family, row, out):
 
 @implements(verbs.refresh, NormalInverseWishart)
 def _refresh(family, statistics, cache, k, work):
-    """P = scale + sum x x' + c0 m0 m0' - c m m', then its Cholesky factor."""
+    """P, the scale with the growth of these rows, then its Cholesky factor."""
     d = family.mean.size
     n = statistics[k, 0]
     strength = family.mean_strength + n
@@ -199,43 +199,53 @@ def _refresh(family, statistics, cache, k, work):
     for j in range(d):
         cache[k, _MEAN + j] = (family.mean_strength * family.mean[j] + statistics[k, 1 + j]) / strength
     entry = 0
-    for j in range(d):
-        for i in range(j, d):
-            cache[k, at + entry] = (
-                family.scale[entry]
-                + statistics[k, 1 + d + entry]
-                + family.mean_strength * family.mean[j] * family.mean[i]
-                - strength * cache[k, _MEAN + j] * cache[k, _MEAN + i]
-            )
-            entry += 1
-    if n == 0.0 or not factorise(cache, k, at, d):
+    if n > 0.0:
+        for j in range(d):
+            for i in range(j, d):
+                cache[k, at + entry] = family.scale[entry] + growth(family, statistics, k, i, j, entry)
+                entry += 1
+    if n <= 0.0 or not factorise(cache, k, at, d):
         # No rows, or rounding ate the scatter of a cluster of equal rows: the scale alone is the bound.
         for entry in range(d * (d + 1) // 2):
             cache[k, at + entry] = family.scale[entry]
         factorise(cache, k, at, d)
-    cache[k, _STRENGTH] = strength
-    cache[k, _DOF] = family.dof + n
-    _set_constants(cache, k, d)
+    _set_constants(family, cache, k, n)
 
 
 @kernel
-def _set_constants(cache, k, d):
-    c, v = cache[k, _STRENGTH], cache[k, _DOF]
+def growth(family, statistics, k, i, j, entry):
+    """Entry (i, j) of what the rows add to the scale: S + c0 n / (c0 + n) (x - m0)(x - m0)', of their scatter and mean.
+
+    Neither part is negative, so that nothing cancels between them, however strong or weak the prior.
+    """
+    d = family.mean.size
+    n = statistics[k, 0]
+    one, other = statistics[k, 1 + i] / n, statistics[k, 1 + j] / n
+    weight = n * (family.mean_strength / (family.mean_strength + n))
+    scatter = less(statistics[k, 1 + d + entry], one * statistics[k, 1 + j])
+    return scatter + weight * (one - family.mean[i]) * (other - family.mean[j])
+
+
+@kernel
+def _set_constants(family, cache, k, n):
+    """All that a predictive needs besides the mean and the factor.
+
+    The prior is added to whole numbers last: a dof next to its bound D - 1, or a tiny strength, would be lost in them.
+    """
+    d = family.mean.size
+    c, excess = family.mean_strength + n, family.dof - (d - 1.0)
     log_det = log_determinant(cache, k, _MEAN + d, d)
+    cache[k, _STRENGTH] = c
+    cache[k, _DOF] = family.dof + n
     cache[k, _LOG_DET] = log_det
     half = 0.5 * d
     cache[k, _CONSTANT] = (
-        math.lgamma(0.5 * (v + 1.0))
-        - math.lgamma(0.5 * (v + 1.0 - d))
-        - half * (LOG_PI + math.log((c + 1.0) / c))
-        - 0.5 * log_det
+        log_rising(0.5 * (excess + n), half) - half * (LOG_PI + math.log((c + 1.0) / c)) - 0.5 * log_det
     )
-    if c > 1.0 and v > d:
+    before = family.mean_strength + (n - 1.0)
+    if before > 0.0 and excess + (n - 1.0) > 0.0:
         cache[k, _WITHOUT] = (
-            math.lgamma(0.5 * v)
-            - math.lgamma(0.5 * (v - d))
-            - half * (LOG_PI + math.log(c / (c - 1.0)))
-            - 0.5 * log_det
+            log_rising(0.5 * (excess + (n - 1.0)), half) - half * (LOG_PI + math.log(c / before)) - 0.5 * log_det
         )
 
 
@@ -272,9 +282,7 @@ def _shift_row(family, statistics, cache, k, row, work, sign):
         cache[k, _MEAN + j] += sign * difference / after
         work[j] = difference * root
     if rank_one(cache, k, _MEAN + d, d, work, sign):
-        cache[k, _STRENGTH] = after
-        cache[k, _DOF] += sign
-        _set_constants(cache, k, d)
+        _set_constants(family, cache, k, statistics[k, 0])
     else:
         verbs.refresh(family, statistics, cache, k, work)
 
@@ -296,11 +304,11 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     for j in range(d):
         work[j] = row[j] - cache[k, _MEAN + j]
     square = solved_square(cache, k, _MEAN + d, d, work)
-    c = cache[k, _STRENGTH]
-    share = square * c / (c - 1.0)
-    if share < 1.0 - 1e-6:
+    others = statistics[k, 0] - 1.0
+    share = square * cache[k, _STRENGTH] / (family.mean_strength + others)
+    if share < 1.0 - 1e-6 and others > 0.5:
         return cache[k, _WITHOUT] + 0.5 * (cache[k, _DOF] - 1.0) * math.log1p(-share)
-    # The row makes up nearly all of P: the difference would be rounding only.
+    # The row makes up nearly all of P, or is alone: the difference would be rounding only.
     verbs.remove(family, statistics, cache, k, row, work)
     value = verbs.log_predictive(family, statistics, cache, k, row, work)
     verbs.add(family, statistics, cache, k, row, work)
@@ -313,127 +321,10 @@ def leading(d):
     return d if d <= 12 else 8
 
 
-@implements(verbs.log_marginal, NormalInverseWishart)
-def _log_marginal(family, statistics, cache, k):
-    d = family.mean.size
-    n = statistics[k, 0]
-    v = cache[k, _DOF]
-    total = 0.5 * (
-        -n * d * LOG_PI
-        + family.dof * family.log_det_scale
-        - v * cache[k, _LOG_DET]
-        + d * math.log(family.mean_strength / cache[k, _STRENGTH])
-    )
-    for j in range(d):
-        total += math.lgamma(0.5 * (v - j)) - math.lgamma(0.5 * (family.dof - j))
-    return total
-
-
-@implements(verbs.draw_parameters, NormalInverseWishart)
-def _draw_parameters(family, statistics, cache, k, rng, parameters):
-    """Mean, then the packed factor of the precision L^-T A A' L^-1 with A Bartlett's factor.
-
-    The columns of B = L^-T A are solved for one by one; the factor of B B' is built by rank-one updates.
-    """
-    d = family.mean.size
-    triangle = d * (d + 1) // 2
-    v = cache[k, _DOF]
-    column = np.zeros(d)
-    for entry in range(triangle):
-        parameters[k, d + entry] = 0.0
-    # Precision, packed, as the sum of outer products of the columns of B.
-    for j in range(d):
-        for i in range(d):
-            column[i] = 0.0
-        column[j] = math.sqrt(rng.chisquare(v - j))
-        for i in range(j + 1, d):
-            column[i] = rng.standard_normal()
-        solve_transposed(cache, k, _MEAN + d, d, column)
-        at = d
-        for a in range(d):
-            for b in range(a, d):
-                parameters[k, at] += column[a] * column[b]
-                at += 1
-    factorise(parameters, k, d, d)
-    scale = 1.0 / math.sqrt(cache[k, _STRENGTH])
-    for j in range(d):
-        column[j] = rng.standard_normal() * scale
-    solve_transposed(parameters, k, d, d, column)
-    for j in range(d):
-        parameters[k, j] = cache[k, _MEAN + j] + column[j]
-
-
-@implements(verbs.natural, NormalInverseWishart)
-def _natural(family, parameters, k, out):
-    """Precision times mean, minus half the precision (off-diagonals count twice), and the constant."""
-    d = family.mean.size
-    _natural_from_factor(parameters, k, d, out)
-
-
-@kernel
-def _natural_from_factor(parameters, k, d, out):
-    square = 0.0
-    log_det = 0.0
-    for i in range(d):
-        out[1 + i] = 0.0
-    # Row r of L': y_r = sum_i L[i, r] m_i; the precision entries are sums over r of L[i, r] L[j, r].
-    for entry in range(d * (d + 1) // 2):
-        out[1 + d + entry] = 0.0
-    start = d
-    for r in range(d):
-        y = 0.0
-        for i in range(r, d):
-            y += parameters[k, start + i - r] * parameters[k, i]
-        square += y * y
-        log_det += 2.0 * math.log(parameters[k, start])
-        for i in range(r, d):
-            out[1 + i] += y * parameters[k, start + i - r]
-        at = 1 + d + r * d - r * (r - 1) // 2
-        for j in range(r, d):
-            for i in range(j, d):
-                out[at] -= parameters[k, start + i - r] * parameters[k, start + j - r] * (0.5 if i == j else 1.0)
-                at += 1
-        start += d - r
-    out[0] = 0.5 * (log_det - d * LOG_2PI - square)
-
-
-@implements(verbs.expected_natural, NormalInverseWishart)
-def _expected_natural(family, statistics, cache, k, out):
-    """E precision = v P^-1, E precision mu = v P^-1 m, E mu' precision mu = D / c + v m' P^-1 m."""
-    d = family.mean.size
-    v = cache[k, _DOF]
-    inverse = np.zeros((d, d))
-    for j in range(d):
-        # Column j of L^-1 by substitution; P^-1 = L^-T L^-1.
-        inverse[j, j] = 1.0
-        solved_square(cache, k, _MEAN + d, d, inverse[j])
-    log_det = -cache[k, _LOG_DET] + d * math.log(2.0)
-    for j in range(d):
-        log_det += digamma(0.5 * (v - j))
-    square = 0.0
-    for i in range(d):
-        out[1 + i] = 0.0
-    at = 1 + d
-    for j in range(d):
-        for i in range(j, d):
-            entry = 0.0
-            for r in range(d):
-                entry += inverse[i, r] * inverse[j, r]
-            entry *= v
-            out[at] = -entry * (0.5 if i == j else 1.0)
-            at += 1
-            out[1 + j] += entry * cache[k, _MEAN + i]
-            if i != j:
-                out[1 + i] += entry * cache[k, _MEAN + j]
-    for i in range(d):
-        square += out[1 + i] * cache[k, _MEAN + i]
-    out[0] = 0.5 * (log_det - d * LOG_2PI - d / cache[k, _STRENGTH] - square)
-
-
 @implements(verbs.divergence, NormalInverseWishart)
 def _divergence(family, row, centre):
     """Half the squared distance in the metric of the prior scale: with the covariance free, no finite
-    divergence of a single row exists, so its shape is held at that of the prior."""
+    divergence of a single row exists, so its shape is that of the prior."""
     d = row.size
     factor = np.empty((1, family.scale.size))
     difference = np.empty(d)

@@ -15,15 +15,15 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.jit import kernel
-from ...core.special import LOG_2PI
+from ...core.special import LOG_2PI, scatter
 from .. import verbs
 from ..arrays import column_moments, per_column
 from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
-from ..verbs import implements
+from ..verbs import implements, linear_in_row
 from .covariances import covariance_matrix, default_covariance
 
 
+@linear_in_row
 class KnownCovariance(NamedTuple):
     """Prior in the basis ``y = whitener @ x``, where rows have unit covariance about their cluster mean."""
 
@@ -115,7 +115,7 @@ class GaussianKnownCovariance(Family):
 
 @implements(verbs.row_statistics, KnownCovariance)
 def _row_statistics(family, row, out):
-    """Count, whitened row, and the log density at mean zero, which no parameter touches."""
+    """Count, whitened row, and its squared length."""
     d = row.size
     square = 0.0
     out[0] = 1.0
@@ -125,7 +125,7 @@ def _row_statistics(family, row, out):
             y += family.whitener[j, i] * row[i]
         out[1 + j] = y
         square += y * y
-    out[1 + d] = family.log_det - 0.5 * (d * LOG_2PI + square)
+    out[1 + d] = square
 
 
 @implements(verbs.refresh, KnownCovariance)
@@ -154,20 +154,23 @@ def _log_predictive(family, statistics, cache, k, row, work):
 
 @implements(verbs.log_marginal, KnownCovariance)
 def _log_marginal(family, statistics, cache, k):
-    """Sum of the log densities at mean zero plus, per column, the change of the Gaussian's normaliser."""
+    """Scatter of the rows about their mean, and distance of that mean from the prior's, in the whitened basis.
+
+    Neither square is negative, so that nothing cancels between them, however strong or weak the prior.
+    """
     d = family.mean.size
     n = statistics[k, 0]
-    total = statistics[k, 1 + d]
+    if n <= 0.0:
+        return 0.0
+    about, distance, log_spread = 0.0, 0.0, 0.0
     for j in range(d):
-        total += _log_ratio(n, statistics[k, 1 + j], family.mean[j], family.variance[j])
-    return total
-
-
-@kernel
-def _log_ratio(n, total, mean, variance):
-    """log of the integral of exp(total m - n m^2 / 2) under m ~ N(mean, variance)."""
-    shrink = 1.0 + n * variance
-    return 0.5 * (total * total * variance + 2.0 * total * mean - n * mean * mean) / shrink - 0.5 * math.log(shrink)
+        average = statistics[k, 1 + j] / n
+        spread = 1.0 + n * family.variance[j]
+        about += average * statistics[k, 1 + j]
+        distance += n * (average - family.mean[j]) ** 2 / spread
+        log_spread += math.log(spread)
+    squares = scatter(statistics[k, 1 + d], about) + distance
+    return n * (family.log_det - 0.5 * d * LOG_2PI) - 0.5 * (squares + log_spread)
 
 
 @implements(verbs.draw_parameters, KnownCovariance)
@@ -185,8 +188,8 @@ def _natural(family, parameters, k, out):
     for j in range(d):
         out[1 + j] = parameters[k, j]
         square += parameters[k, j] ** 2
-    out[0] = -0.5 * square
-    out[1 + d] = 1.0
+    out[0] = family.log_det - 0.5 * (d * LOG_2PI + square)
+    out[1 + d] = -0.5
 
 
 @implements(verbs.estimate, KnownCovariance)
@@ -217,8 +220,8 @@ def _expected_natural(family, statistics, cache, k, out):
     for j in range(d):
         out[1 + j] = cache[k, 1 + j]
         square += cache[k, 1 + j] ** 2 + 1.0 / (1.0 / family.variance[j] + statistics[k, 0])
-    out[0] = -0.5 * square
-    out[1 + d] = 1.0
+    out[0] = family.log_det - 0.5 * (d * LOG_2PI + square)
+    out[1 + d] = -0.5
 
 
 @implements(verbs.divergence, KnownCovariance)

@@ -1,16 +1,16 @@
 """A block of correlated Gaussian columns with missing cells, which are drawn along with the clusters.
 
-A row is its D cells, then D marks: 1 where the cell was missing and holds a value drawn for it. What a cluster
-predicts for the cells that were seen is the Student-t of ``Gaussian`` for those columns alone, and given the cells
-that were seen (O), those that were not (M) have a Student-t too. With y = L_OO^-1 (x_O - m_O), L the factor of P with
-the columns of O first, c' = c / (c + 1) and v - D + 1 + |O| degrees of freedom,
+A row is its D cells, then D indicators: 1 where the cell was missing and holds a value drawn for it. The predictive of
+the observed cells is the Student-t of ``Gaussian`` for those columns alone, and given the observed cells (O), the
+missing ones (M) have a Student-t too. With y = L_OO^-1 (x_O - m_O), L the factor of P with the columns of O first,
+c' = c / (c + 1) and v - D + 1 + |O| degrees of freedom,
 
     x_M = m_M + L_MO y + L_MM g sqrt((1 + c' y'y) / (c' w)),    g ~ N(0, I),  w ~ chi^2(v - D + 1 + |O|)
 
 (Murphy 2007, section 9; the conditional of a Student-t: Ding 2016, *On the conditional distribution of the multivariate
 t distribution*, The American Statistician 70, 293-295). Drawing a row's missing cells together with its cluster leaves
-the posterior of the clusters given the cells that were seen as it is; drawing them without regard to the row's other
-cells would not.
+the posterior of the clusters given the observed cells unchanged; drawing them without regard to the row's other cells
+would not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...core.jit import kernel
-from ...core.special import LOG_PI, factorise, rank_one
+from ...core.special import LOG_PI, factorise, log_rising, rank_one
 from .. import verbs
 from ..base import FloatArray, Layout
 from ..verbs import implements, never_inlined
@@ -66,17 +66,17 @@ class GaussianPart:
         return self.family.n_parameters()
 
     def widen(self, rows: FloatArray) -> FloatArray:
-        """Rows with their marks; missing cells begin at zero, the mean of the column in the units of the rows."""
+        """Rows with their indicators; missing cells start at zero, the mean of the column in the units of the rows."""
         missing = np.isnan(rows)
         return np.hstack([np.where(missing, 0.0, rows), missing.astype(np.float64)])
 
 
 @implements(verbs.has_missing, GaussianMissing)
 def _has_missing(family, row):
-    marks = 0.0
+    n_missing = 0.0
     for j in range(family.inner.mean.size, row.size):
-        marks += row[j]
-    return marks > 0.0
+        n_missing += row[j]
+    return n_missing > 0.0
 
 
 @kernel
@@ -112,8 +112,8 @@ def _copy_factor(cache, k, d, spare):
 
 
 @kernel
-def _log_predictive_seen(family, cache, k, row, work):
-    """Student-t of the cells that were seen.
+def _log_predictive_observed(family, cache, k, row, work):
+    """Student-t of the observed cells.
 
     The factor of P without column j is that of the columns after it, updated by what column j had below its
     diagonal; so missing columns are struck out one after the other.
@@ -121,10 +121,10 @@ def _log_predictive_seen(family, cache, k, row, work):
     d = family.inner.mean.size
     spare = family.spare
     _copy_factor(cache, k, d, spare)
-    c, dof = cache[k, _STRENGTH], cache[k, _DOF] - d + 1.0
+    c, dof = cache[k, _STRENGTH], cache[k, _DOF] - (d - 1.0)
     for j in range(d):
         work[j] = row[j] - cache[k, _MEAN + j]
-    square, log_root, product, n_seen = 0.0, 0.0, 1.0, 0
+    square, log_root, product, n_observed = 0.0, 0.0, 1.0, 0
     start = spare
     for j in range(d):
         length = d - j
@@ -139,25 +139,24 @@ def _log_predictive_seen(family, cache, k, row, work):
             if product > 1e100 or product < 1e-100:
                 log_root += math.log(product)
                 product = 1.0
-            n_seen += 1
+            n_observed += 1
             for i in range(1, length):
                 work[j + i] -= head * cache[k, start + i]
         start += length
     share = c / (c + 1.0)
     return (
-        math.lgamma(0.5 * (dof + n_seen))
-        - math.lgamma(0.5 * dof)
-        - 0.5 * n_seen * (LOG_PI - math.log(share))
+        log_rising(0.5 * dof, 0.5 * n_observed)
+        - 0.5 * n_observed * (LOG_PI - math.log(share))
         - log_root
         - math.log(product)
-        - 0.5 * (dof + n_seen) * math.log1p(share * square)
+        - 0.5 * (dof + n_observed) * math.log1p(share * square)
     )
 
 
 @implements(verbs.log_predictive, GaussianMissing)
 def _log_predictive(family, statistics, cache, k, row, work):
     if verbs.has_missing(family, row):
-        return _log_predictive_seen(family, cache, k, row, work)
+        return _log_predictive_observed(family, cache, k, row, work)
     return verbs.log_predictive(family.inner, statistics, cache, k, _cells(family, row), work)
 
 
@@ -167,7 +166,7 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     if not verbs.has_missing(family, row):
         return verbs.log_predictive_without(family.inner, statistics, cache, k, cells, work)
     verbs.remove(family.inner, statistics, cache, k, cells, work)
-    value = _log_predictive_seen(family, cache, k, row, work)
+    value = _log_predictive_observed(family, cache, k, row, work)
     verbs.add(family.inner, statistics, cache, k, cells, work)
     return value
 
@@ -182,7 +181,7 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
     if verbs.has_missing(family, row):
         for k in range(n_slots):
             if scores[k] > -math.inf:
-                scores[k] += _log_predictive_seen(family, cache, k, row, work)
+                scores[k] += _log_predictive_observed(family, cache, k, row, work)
     else:
         verbs.add_log_predictives(
             family.inner, statistics, cache, board, n_slots, _cells(family, row), work, reference, scores
@@ -191,17 +190,17 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
 
 @implements(verbs.draw_missing, GaussianMissing)
 def _draw_missing(family, statistics, cache, k, row, rng, work):
-    """Columns that were seen first, then the others: the factor of P in that order, and the formula above."""
+    """Observed columns first, then the missing ones: the factor of P in that order, and the formula above."""
     d = family.inner.mean.size
     spare, start = family.spare, _MEAN + d
-    n_seen = 0
+    n_observed = 0
     for j in range(d):
         if row[d + j] == 0.0:
-            work[n_seen] = j
-            n_seen += 1
-    if n_seen == d:
+            work[n_observed] = j
+            n_observed += 1
+    if n_observed == d:
         return
-    last = n_seen
+    last = n_observed
     for j in range(d):
         if row[d + j] > 0.0:
             work[last] = j
@@ -218,23 +217,23 @@ def _draw_missing(family, statistics, cache, k, row, rng, work):
             cache[k, entry] = total
             entry += 1
     factorise(cache, k, spare, d)
-    for a in range(n_seen):
+    for a in range(n_observed):
         j = int(work[a])
         work[d + a] = row[j] - cache[k, _MEAN + j]
     c, square = cache[k, _STRENGTH], 0.0
     at = spare
-    for a in range(n_seen):
+    for a in range(n_observed):
         head = work[d + a] / cache[k, at]
         work[d + a] = head
         square += head * head
-        for b in range(1, n_seen - a):
+        for b in range(1, n_observed - a):
             work[d + a + b] -= head * cache[k, at + b]
         at += d - a
     share = c / (c + 1.0)
-    spread = math.sqrt((1.0 + share * square) / (share * rng.chisquare(cache[k, _DOF] - d + 1.0 + n_seen)))
-    for a in range(n_seen, d):
+    spread = math.sqrt((1.0 + share * square) / (share * rng.chisquare(cache[k, _DOF] - d + 1.0 + n_observed)))
+    for a in range(n_observed, d):
         work[d + a] = rng.standard_normal() * spread
-    for a in range(n_seen, d):
+    for a in range(n_observed, d):
         j = int(work[a])
         value = cache[k, _MEAN + j]
         for b in range(a + 1):

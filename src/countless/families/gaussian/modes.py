@@ -40,13 +40,13 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
             scatter += prior * family.mean[j] * family.mean[i] - (prior + n) * parameters[k, j] * parameters[k, i]
             covariance[i, j] = covariance[j, i] = scatter / (n + weight * (family.dof + 1.0))
             entry += 1
-    held = _hold(covariance)
+    bounded = _lift(covariance)
     _precision_factor(covariance, parameters, k, d)
-    return held or empty
+    return bounded or empty
 
 
 @kernel
-def _hold(covariance):
+def _lift(covariance):
     """Lift eigenvalues below ``SMALLEST`` to it: the best covariance that is nowhere narrower. True if one was."""
     d = covariance.shape[0]
     packed = np.empty((1, d * (d + 1) // 2))

@@ -15,14 +15,14 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.jit import kernel
-from ...core.special import LOG_2PI
+from ...core.special import LOG_2PI, less, scatter
 from .. import verbs
 from ..arrays import column_moments, per_column
 from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
-from ..verbs import implements
+from ..verbs import implements, linear_in_row
 
 
+@linear_in_row
 class Spherical(NamedTuple):
     mean: FloatArray
     variance: float
@@ -151,17 +151,14 @@ def _log_predictive(family, statistics, cache, k, row, work):
 
 @implements(verbs.log_predictive_without, Spherical)
 def _log_predictive_without(family, statistics, cache, k, row, work):
-    """The predictive of n - 1 rows, whose mean is the posterior mean less the row's share."""
     d = row.size
-    precision = 1.0 / family.mean_variance + statistics[k, 0] / family.variance
-    before = precision - 1.0 / family.variance
-    spread = family.variance + 1.0 / before
+    precision = 1.0 / family.mean_variance + less(statistics[k, 0], 1.0) / family.variance
+    spread = family.variance + 1.0 / precision
+    prior, others = 1.0 / (family.mean_variance * precision), 1.0 / (family.variance * precision)
     square = 0.0
     for j in range(d):
-        difference = row[j] - cache[k, 2 + j]
+        difference = row[j] - (prior * family.mean[j] + others * less(statistics[k, 1 + j], row[j]))
         square += difference * difference
-    # x - m_without = (x - m) * precision / before
-    square *= (precision / before) ** 2
     return -0.5 * (d * (LOG_2PI + math.log(spread)) + square / spread)
 
 
@@ -169,19 +166,17 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
 def _log_marginal(family, statistics, cache, k):
     d = family.mean.size
     n = statistics[k, 0]
-    total = -0.5 * (n * d * (LOG_2PI + math.log(family.variance)) + statistics[k, 1 + d] / family.variance)
-    ratio = family.mean_variance / family.variance
+    if n <= 0.0:
+        return 0.0
+    spread = 1.0 + n * (family.mean_variance / family.variance)
+    about, distance = 0.0, 0.0
     for j in range(d):
-        total += _log_ratio(n, statistics[k, 1 + j], family.mean[j], ratio, family.variance)
-    return total
-
-
-@kernel
-def _log_ratio(n, total, mean, ratio, variance):
-    """log of the integral of exp((total m - n m^2 / 2) / variance) under m ~ N(mean, ratio variance)."""
-    shrink = 1.0 + n * ratio
-    square = total * total * ratio + 2.0 * total * mean - n * mean * mean
-    return 0.5 * square / (shrink * variance) - 0.5 * math.log(shrink)
+        average = statistics[k, 1 + j] / n
+        about += average * statistics[k, 1 + j]
+        distance += n * (average - family.mean[j]) ** 2
+    # Neither of the two is negative, so that nothing cancels between them.
+    squares = scatter(statistics[k, 1 + d], about) + distance / spread
+    return -0.5 * (n * d * (LOG_2PI + math.log(family.variance)) + squares / family.variance + d * math.log(spread))
 
 
 @implements(verbs.draw_parameters, Spherical)

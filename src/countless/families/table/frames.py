@@ -1,6 +1,6 @@
-"""Tables as people have them, read into rows of numbers: what each column holds, and its cells encoded.
+"""Tables as users have them, read into rows of numbers: what each column holds, and its cells encoded.
 
-Every choice is a ``Column`` that can be shown and overridden. Numbers stay what they are, categories become codes,
+Every choice is a ``Column`` that can be observed and overridden. Numbers stay what they are, categories become codes,
 a missing cell becomes NaN.
 """
 
@@ -29,14 +29,12 @@ MOST_CODES = 10
 ROWS_PER_PARAMETER = 8
 # A column with a larger share of missing cells says too little about its correlations.
 MOST_MISSING = 0.25
-
-
 # With more rows than these, drawing missing cells of correlated columns takes too long.
 MOST_ROWS_WITH_MISSING = 20_000
 
 
 def as_frame(X: Any) -> pd.DataFrame:
-    """A pandas frame of what users hand in: pandas, Polars or any frame with named columns, arrays, lists."""
+    """A pandas frame of the user's table: pandas, Polars or any frame with named columns, arrays, lists."""
     import pandas as pd
 
     if isinstance(X, pd.DataFrame):
@@ -60,7 +58,7 @@ def as_frame(X: Any) -> pd.DataFrame:
 def read_frame(frame: pd.DataFrame, chosen: Mapping[Any, str], coded: Collection[Any] = ()) -> tuple[Column, ...]:
     """What each column holds: as ``chosen`` (by name or number), else guessed from its cells.
 
-    Numbers in ``coded`` columns are codes of categories already, and stay as they are.
+    Numbers in ``coded`` columns are codes of categories already, and are not changed.
     """
     names = [str(name) for name in frame.columns]
     by_place: dict[int, str] = {}
@@ -104,26 +102,26 @@ def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Col
 
     if chosen == IGNORED:
         return Column(name, IGNORED, note="left out as asked")
-    shown = cells.dropna()
+    observed = cells.dropna()
     if chosen is not None:
         named = chosen in ("categorical", "bernoulli") and not (coded and pd.api.types.is_numeric_dtype(cells.dtype))
         return Column(name, chosen, _levels(cells) if named else None, "as asked")
-    if len(shown) == 0:
+    if len(observed) == 0:
         return Column(name, IGNORED, note="empty")
-    if pd.api.types.is_bool_dtype(shown.dtype) or isinstance(cells.dtype, pd.CategoricalDtype):
+    if pd.api.types.is_bool_dtype(observed.dtype) or isinstance(cells.dtype, pd.CategoricalDtype):
         return Column(name, "categorical", _levels(cells), "categories")
     if pd.api.types.is_datetime64_any_dtype(cells.dtype):
         return Column(name, "gaussian", note="dates, in days since 1970")
     if not pd.api.types.is_numeric_dtype(cells.dtype):
-        return _text_column(name, cells, shown)
-    return _number_column(name, cells, shown.to_numpy(dtype=np.float64))
+        return _text_column(name, cells, observed)
+    return _number_column(name, cells, observed.to_numpy(dtype=np.float64))
 
 
-def _text_column(name: str, cells: pd.Series, shown: pd.Series) -> Column:
-    n_different = shown.astype(str).nunique()
+def _text_column(name: str, cells: pd.Series, observed: pd.Series) -> Column:
+    n_different = observed.astype(str).nunique()
     if n_different == 1:
         return Column(name, IGNORED, note="the same in every row")
-    if n_different > max(20, len(shown) // 2):
+    if n_different > max(20, len(observed) // 2):
         return Column(name, IGNORED, note="a different text in most rows: a name, not a category")
     levels = _levels(cells)
     note = "categories" if OTHER not in levels else f"categories; the {len(levels) - 1} most frequent of {n_different}"
@@ -148,15 +146,15 @@ def _number_column(name: str, cells: pd.Series, values: FloatArray) -> Column:
 
 
 def _gaussian_by_size(columns: list[Column], frame: pd.DataFrame, asked: set[int]) -> tuple[Column, ...]:
-    """Guessed Gaussian columns make one block with correlations where the rows suffice for it."""
+    """Guessed Gaussian columns become one block with correlations where there are enough rows for it."""
     places = [j for j, column in enumerate(columns) if column.family == "gaussian" and j not in asked]
-    holes = {j: float(frame.iloc[:, j].isna().mean()) for j in places}
-    d = sum(holes[j] <= MOST_MISSING for j in places)
+    missing = {j: float(frame.iloc[:, j].isna().mean()) for j in places}
+    d = sum(missing[j] <= MOST_MISSING for j in places)
     enough = len(frame) >= ROWS_PER_PARAMETER * d * (d + 3) / 2
-    if len(frame) > MOST_ROWS_WITH_MISSING and any(holes.values()):
-        holes = {j: 1.0 if share else 0.0 for j, share in holes.items()}
+    if len(frame) > MOST_ROWS_WITH_MISSING and any(missing.values()):
+        missing = {j: 1.0 if share else 0.0 for j, share in missing.items()}
     for j in places:
-        if not enough or holes[j] > MOST_MISSING:
+        if not enough or missing[j] > MOST_MISSING:
             reason = "many missing cells" if enough else "too few rows for correlations"
             columns[j] = columns[j].as_family("diagonal-gaussian", f"{columns[j].note}; {reason}")
     return tuple(columns)
@@ -179,7 +177,7 @@ def _levels(cells: pd.Series) -> tuple[str, ...]:
 
 
 def _codes(cells: pd.Series, levels: Sequence[str]) -> FloatArray:
-    """Codes of categories; one that was not there at the fit is the common rest, or missing where there is none."""
+    """Codes of categories; a category that the fit has not seen is ``OTHER``, or missing where that is not a level."""
     code = {level: number for number, level in enumerate(levels)}
     rest = float(code.get(OTHER, np.nan))
     texts = _texts(cells)
@@ -207,7 +205,7 @@ def _texts(cells: pd.Series) -> pd.Series:
     import pandas as pd
 
     missing = cells.isna().to_numpy()
-    texts = [None if gone else _text(cell) for cell, gone in zip(cells, missing, strict=True)]
+    texts = [None if is_missing else _text(cell) for cell, is_missing in zip(cells, missing, strict=True)]
     return pd.Series(texts, dtype=object)
 
 

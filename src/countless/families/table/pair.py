@@ -1,7 +1,7 @@
-"""Two families side by side: independent given the cluster, so that everything adds up.
+"""Two families side by side: independent given the cluster, so that evidences and predictives add up.
 
-A table with more than two parts is a pair of a part and a pair. A part may have no columns; so that tables of the usual
-kinds of columns share their compiled kernels, whichever of these they hold.
+A table with more than two parts is a pair of a part and a pair. A part may have no columns, so that all tables with
+columns of the usual kinds share their compiled kernels, whichever of these kinds they hold.
 """
 
 from __future__ import annotations
@@ -16,53 +16,53 @@ from ..verbs import implements, never_inlined
 
 @never_inlined
 class Pair(NamedTuple):
-    """Hyperparameters of both sides, and how much of each array belongs to the left one."""
+    """Hyperparameters of both sides, the columns of each, and how much of every array belongs to the left one."""
 
     left: Any
     right: Any
     n_left: int
     n_right: int
-    statistics: int
-    cache: int
-    parameters: int
-    board: int
+    n_statistics: int
+    n_cache: int
+    n_parameters: int
+    n_board: int
 
 
-# Slices of arrays in functions of their own: spelt out in every verb they would double the time to compile.
+# Slices of arrays are functions of their own: written out in every verb they would double the time to compile.
 @kernel
-def left(array, width):
+def left_of(array, width):
     return array[:, :width]
 
 
 @kernel
-def right(array, width):
+def right_of(array, width):
     return array[:, width:]
 
 
 @kernel
-def head(vector, width):
+def first_cells(vector, width):
     return vector[:width]
 
 
 @kernel
-def tail(vector, width):
+def last_cells(vector, width):
     return vector[width:]
 
 
 @implements(verbs.row_statistics, Pair)
 def _row_statistics(family, row, out):
     if family.n_left > 0:
-        verbs.row_statistics(family.left, head(row, family.n_left), head(out, family.statistics))
+        verbs.row_statistics(family.left, first_cells(row, family.n_left), first_cells(out, family.n_statistics))
     if family.n_right > 0:
-        verbs.row_statistics(family.right, tail(row, family.n_left), tail(out, family.statistics))
+        verbs.row_statistics(family.right, last_cells(row, family.n_left), last_cells(out, family.n_statistics))
 
 
 @implements(verbs.refresh, Pair)
 def _refresh(family, statistics, cache, k, work):
     if family.n_left > 0:
-        verbs.refresh(family.left, left(statistics, family.statistics), left(cache, family.cache), k, work)
+        verbs.refresh(family.left, left_of(statistics, family.n_statistics), left_of(cache, family.n_cache), k, work)
     if family.n_right > 0:
-        verbs.refresh(family.right, right(statistics, family.statistics), right(cache, family.cache), k, work)
+        verbs.refresh(family.right, right_of(statistics, family.n_statistics), right_of(cache, family.n_cache), k, work)
 
 
 @implements(verbs.add, Pair)
@@ -70,19 +70,19 @@ def _add(family, statistics, cache, k, row, work):
     if family.n_left > 0:
         verbs.add(
             family.left,
-            left(statistics, family.statistics),
-            left(cache, family.cache),
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
             k,
-            head(row, family.n_left),
+            first_cells(row, family.n_left),
             work,
         )
     if family.n_right > 0:
         verbs.add(
             family.right,
-            right(statistics, family.statistics),
-            right(cache, family.cache),
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
             k,
-            tail(row, family.n_left),
+            last_cells(row, family.n_left),
             work,
         )
 
@@ -92,19 +92,19 @@ def _remove(family, statistics, cache, k, row, work):
     if family.n_left > 0:
         verbs.remove(
             family.left,
-            left(statistics, family.statistics),
-            left(cache, family.cache),
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
             k,
-            head(row, family.n_left),
+            first_cells(row, family.n_left),
             work,
         )
     if family.n_right > 0:
         verbs.remove(
             family.right,
-            right(statistics, family.statistics),
-            right(cache, family.cache),
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
             k,
-            tail(row, family.n_left),
+            last_cells(row, family.n_left),
             work,
         )
 
@@ -115,19 +115,19 @@ def _log_predictive(family, statistics, cache, k, row, work):
     if family.n_left > 0:
         value += verbs.log_predictive(
             family.left,
-            left(statistics, family.statistics),
-            left(cache, family.cache),
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
             k,
-            head(row, family.n_left),
+            first_cells(row, family.n_left),
             work,
         )
     if family.n_right > 0:
         value += verbs.log_predictive(
             family.right,
-            right(statistics, family.statistics),
-            right(cache, family.cache),
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
             k,
-            tail(row, family.n_left),
+            last_cells(row, family.n_left),
             work,
         )
     return value
@@ -139,19 +139,19 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     if family.n_left > 0:
         value += verbs.log_predictive_without(
             family.left,
-            left(statistics, family.statistics),
-            left(cache, family.cache),
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
             k,
-            head(row, family.n_left),
+            first_cells(row, family.n_left),
             work,
         )
     if family.n_right > 0:
         value += verbs.log_predictive_without(
             family.right,
-            right(statistics, family.statistics),
-            right(cache, family.cache),
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
             k,
-            tail(row, family.n_left),
+            last_cells(row, family.n_left),
             work,
         )
     return value
@@ -160,24 +160,28 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
 @implements(verbs.publish, Pair)
 def _publish(family, statistics, cache, board, k):
     if family.n_left > 0:
-        verbs.publish(family.left, left(statistics, family.statistics), left(cache, family.cache), board, k)
+        verbs.publish(family.left, left_of(statistics, family.n_statistics), left_of(cache, family.n_cache), board, k)
     if family.n_right > 0:
         verbs.publish(
-            family.right, right(statistics, family.statistics), right(cache, family.cache), board[family.board :], k
+            family.right,
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
+            board[family.n_board :],
+            k,
         )
 
 
 @implements(verbs.add_log_predictives, Pair)
 def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, scores):
-    """Only the last part knows the whole score, so only that one may rule clusters out by the reference."""
+    """Only the last part knows the whole score, so only that part may rule clusters out by the reference."""
     if family.n_left > 0:
         verbs.add_log_predictives(
             family.left,
-            left(statistics, family.statistics),
-            left(cache, family.cache),
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
             board,
             n_slots,
-            head(row, family.n_left),
+            first_cells(row, family.n_left),
             work,
             reference if family.n_right == 0 else -math.inf,
             scores,
@@ -185,11 +189,11 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
     if family.n_right > 0:
         verbs.add_log_predictives(
             family.right,
-            right(statistics, family.statistics),
-            right(cache, family.cache),
-            board[family.board :],
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
+            board[family.n_board :],
             n_slots,
-            tail(row, family.n_left),
+            last_cells(row, family.n_left),
             work,
             reference,
             scores,
@@ -198,9 +202,9 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
 
 @implements(verbs.has_missing, Pair)
 def _has_missing(family, row):
-    if family.n_left > 0 and verbs.has_missing(family.left, head(row, family.n_left)):
+    if family.n_left > 0 and verbs.has_missing(family.left, first_cells(row, family.n_left)):
         return True
-    return family.n_right > 0 and verbs.has_missing(family.right, tail(row, family.n_left))
+    return family.n_right > 0 and verbs.has_missing(family.right, last_cells(row, family.n_left))
 
 
 @implements(verbs.draw_missing, Pair)
@@ -208,20 +212,20 @@ def _draw_missing(family, statistics, cache, k, row, rng, work):
     if family.n_left > 0:
         verbs.draw_missing(
             family.left,
-            left(statistics, family.statistics),
-            left(cache, family.cache),
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
             k,
-            head(row, family.n_left),
+            first_cells(row, family.n_left),
             rng,
             work,
         )
     if family.n_right > 0:
         verbs.draw_missing(
             family.right,
-            right(statistics, family.statistics),
-            right(cache, family.cache),
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
             k,
-            tail(row, family.n_left),
+            last_cells(row, family.n_left),
             rng,
             work,
         )
@@ -231,9 +235,13 @@ def _draw_missing(family, statistics, cache, k, row, rng, work):
 def _log_marginal(family, statistics, cache, k):
     value = 0.0
     if family.n_left > 0:
-        value += verbs.log_marginal(family.left, left(statistics, family.statistics), left(cache, family.cache), k)
+        value += verbs.log_marginal(
+            family.left, left_of(statistics, family.n_statistics), left_of(cache, family.n_cache), k
+        )
     if family.n_right > 0:
-        value += verbs.log_marginal(family.right, right(statistics, family.statistics), right(cache, family.cache), k)
+        value += verbs.log_marginal(
+            family.right, right_of(statistics, family.n_statistics), right_of(cache, family.n_cache), k
+        )
     return value
 
 
@@ -242,29 +250,29 @@ def _draw_parameters(family, statistics, cache, k, rng, parameters):
     if family.n_left > 0:
         verbs.draw_parameters(
             family.left,
-            left(statistics, family.statistics),
-            left(cache, family.cache),
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
             k,
             rng,
-            left(parameters, family.parameters),
+            left_of(parameters, family.n_parameters),
         )
     if family.n_right > 0:
         verbs.draw_parameters(
             family.right,
-            right(statistics, family.statistics),
-            right(cache, family.cache),
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
             k,
             rng,
-            right(parameters, family.parameters),
+            right_of(parameters, family.n_parameters),
         )
 
 
 @implements(verbs.natural, Pair)
 def _natural(family, parameters, k, out):
     if family.n_left > 0:
-        verbs.natural(family.left, left(parameters, family.parameters), k, head(out, family.statistics))
+        verbs.natural(family.left, left_of(parameters, family.n_parameters), k, first_cells(out, family.n_statistics))
     if family.n_right > 0:
-        verbs.natural(family.right, right(parameters, family.parameters), k, tail(out, family.statistics))
+        verbs.natural(family.right, right_of(parameters, family.n_parameters), k, last_cells(out, family.n_statistics))
 
 
 @implements(verbs.expected_natural, Pair)
@@ -272,52 +280,52 @@ def _expected_natural(family, statistics, cache, k, out):
     if family.n_left > 0:
         verbs.expected_natural(
             family.left,
-            left(statistics, family.statistics),
-            left(cache, family.cache),
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
             k,
-            head(out, family.statistics),
+            first_cells(out, family.n_statistics),
         )
     if family.n_right > 0:
         verbs.expected_natural(
             family.right,
-            right(statistics, family.statistics),
-            right(cache, family.cache),
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
             k,
-            tail(out, family.statistics),
+            last_cells(out, family.n_statistics),
         )
 
 
 @implements(verbs.estimate, Pair)
 def _estimate(family, statistics, cache, k, prior_weight, parameters):
-    held = False
+    bounded = False
     if family.n_left > 0:
-        held |= verbs.estimate(
+        bounded |= verbs.estimate(
             family.left,
-            left(statistics, family.statistics),
-            left(cache, family.cache),
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
             k,
             prior_weight,
-            left(parameters, family.parameters),
+            left_of(parameters, family.n_parameters),
         )
     if family.n_right > 0:
-        held |= verbs.estimate(
+        bounded |= verbs.estimate(
             family.right,
-            right(statistics, family.statistics),
-            right(cache, family.cache),
+            right_of(statistics, family.n_statistics),
+            right_of(cache, family.n_cache),
             k,
             prior_weight,
-            right(parameters, family.parameters),
+            right_of(parameters, family.n_parameters),
         )
-    return held
+    return bounded
 
 
 @implements(verbs.log_prior, Pair)
 def _log_prior(family, parameters, k):
     value = 0.0
     if family.n_left > 0:
-        value += verbs.log_prior(family.left, left(parameters, family.parameters), k)
+        value += verbs.log_prior(family.left, left_of(parameters, family.n_parameters), k)
     if family.n_right > 0:
-        value += verbs.log_prior(family.right, right(parameters, family.parameters), k)
+        value += verbs.log_prior(family.right, right_of(parameters, family.n_parameters), k)
     return value
 
 
@@ -325,9 +333,11 @@ def _log_prior(family, parameters, k):
 def _divergence(family, row, centre):
     value = 0.0
     if family.n_left > 0:
-        value += verbs.divergence(family.left, head(row, family.n_left), head(centre, family.statistics))
+        value += verbs.divergence(
+            family.left, first_cells(row, family.n_left), first_cells(centre, family.n_statistics)
+        )
     if family.n_right > 0:
-        value += verbs.divergence(family.right, tail(row, family.n_left), tail(centre, family.statistics))
+        value += verbs.divergence(family.right, last_cells(row, family.n_left), last_cells(centre, family.n_statistics))
     return value
 
 
@@ -336,10 +346,16 @@ def _mean_divergence(family, mean_row, mean, centre):
     value = 0.0
     if family.n_left > 0:
         value += verbs.mean_divergence(
-            family.left, head(mean_row, family.n_left), head(mean, family.statistics), head(centre, family.statistics)
+            family.left,
+            first_cells(mean_row, family.n_left),
+            first_cells(mean, family.n_statistics),
+            first_cells(centre, family.n_statistics),
         )
     if family.n_right > 0:
         value += verbs.mean_divergence(
-            family.right, tail(mean_row, family.n_left), tail(mean, family.statistics), tail(centre, family.statistics)
+            family.right,
+            last_cells(mean_row, family.n_left),
+            last_cells(mean, family.n_statistics),
+            last_cells(centre, family.n_statistics),
         )
     return value

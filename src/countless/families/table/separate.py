@@ -1,8 +1,8 @@
-"""Independent columns with missing cells: every column is a small cluster of its own, of the rows that show it.
+"""Independent columns with missing cells: every column is a small cluster of its own, of the rows that observe it.
 
 Where the columns of a family are independent given the cluster, the evidence of a cluster is a product over columns,
-and a missing cell integrates to one: the column simply has one row less. So the statistics of a cluster are its
-number of rows, then for each column those of a one-column cluster of the same family. This is exact.
+and a missing cell integrates to one: its column has one row less. So the statistics of a cluster are its number of
+rows, then for each column those of a one-column cluster of the same family. This is exact.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ class SeparatePart:
 
     def prepare(self) -> Separate:
         """Hyperparameters as kernels receive them."""
-
         widths = np.array([[1, 0, 0], *(width[:3] for width in self._layouts)], dtype=np.int64)
         return Separate(self.family.prepare(), np.ascontiguousarray(np.cumsum(widths, axis=0).T))
 
@@ -192,16 +191,16 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
 
 @implements(verbs.add_log_predictives, Separate)
 def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, scores):
-    """Column by column, all clusters of a column in one go."""
+    """Column by column, all clusters in one loop."""
     for j in range(row.size):
         if not math.isnan(row[j]):
             hyper = verbs.column(family.inner, j)
-            mine = _slice(statistics, family.starts, STATISTICS, j)
-            derived = _slice(cache, family.starts, CACHE, j)
+            column_statistics = _slice(statistics, family.starts, STATISTICS, j)
+            column_cache = _slice(cache, family.starts, CACHE, j)
             cell = _cell(row, j)
             for k in range(n_slots):
                 if scores[k] > -math.inf:
-                    scores[k] += verbs.log_predictive(hyper, mine, derived, k, cell, work)
+                    scores[k] += verbs.log_predictive(hyper, column_statistics, column_cache, k, cell, work)
 
 
 @implements(verbs.log_marginal, Separate)
@@ -232,7 +231,7 @@ def _draw_parameters(family, statistics, cache, k, rng, parameters):
 
 @implements(verbs.natural, Separate)
 def _natural(family, parameters, k, out):
-    """The constant of a column goes with the count of its cells, not with that of all rows."""
+    """The constant of a column belongs to the count of its observed cells, not to that of all rows."""
     out[0] = 0.0
     for j in range(family.starts.shape[1] - 1):
         verbs.natural(
@@ -258,9 +257,9 @@ def _expected_natural(family, statistics, cache, k, out):
 
 @implements(verbs.estimate, Separate)
 def _estimate(family, statistics, cache, k, prior_weight, parameters):
-    held = False
+    bounded = False
     for j in range(family.starts.shape[1] - 1):
-        held |= verbs.estimate(
+        bounded |= verbs.estimate(
             verbs.column(family.inner, j),
             _slice(statistics, family.starts, STATISTICS, j),
             _slice(cache, family.starts, CACHE, j),
@@ -268,7 +267,7 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
             prior_weight,
             _slice(parameters, family.starts, PARAMETERS, j),
         )
-    return held
+    return bounded
 
 
 @implements(verbs.log_prior, Separate)
@@ -280,37 +279,39 @@ def _log_prior(family, parameters, k):
 
 
 @kernel
-def _share(means, starts, j):
-    """Mean statistics of column ``j`` over the rows that show it."""
-    mine = _span(means, starts, j).copy()
-    shown = mine[0]
-    if shown > 0.0:
-        for s in range(mine.size):
-            mine[s] /= shown
-    return mine
+def _observed_mean(means, starts, j):
+    """Mean statistics of column ``j`` over the rows that observe it."""
+    column = _span(means, starts, j).copy()
+    observed = column[0]
+    if observed > 0.0:
+        for s in range(column.size):
+            column[s] /= observed
+    return column
 
 
 @implements(verbs.divergence, Separate)
 def _divergence(family, row, centre):
-    """The columns that both the row and the cluster show."""
+    """Over the columns that are observed in the row and somewhere in the cluster."""
     value = 0.0
     for j in range(row.size):
         if not math.isnan(row[j]) and centre[family.starts[STATISTICS, j]] > 0.0:
-            value += verbs.divergence(verbs.column(family.inner, j), _cell(row, j), _share(centre, family.starts, j))
+            value += verbs.divergence(
+                verbs.column(family.inner, j), _cell(row, j), _observed_mean(centre, family.starts, j)
+            )
     return value
 
 
 @implements(verbs.mean_divergence, Separate)
 def _mean_divergence(family, mean_row, mean, centre):
-    """Each column counts as often as the rows of the cluster show it."""
+    """Each column counts by the share of the cluster's rows that observe it."""
     value = 0.0
     for j in range(mean_row.size):
-        shown = mean[family.starts[STATISTICS, j]]
-        if shown > 0.0 and centre[family.starts[STATISTICS, j]] > 0.0:
-            value += shown * verbs.mean_divergence(
+        observed = mean[family.starts[STATISTICS, j]]
+        if observed > 0.0 and centre[family.starts[STATISTICS, j]] > 0.0:
+            value += observed * verbs.mean_divergence(
                 verbs.column(family.inner, j),
                 _cell(mean_row, j),
-                _share(mean, family.starts, j),
-                _share(centre, family.starts, j),
+                _observed_mean(mean, family.starts, j),
+                _observed_mean(centre, family.starts, j),
             )
     return value

@@ -1,8 +1,9 @@
 """Tables of mixed columns: measurements, counts and categories in one cluster, with missing cells.
 
-Given the cluster, parts of a row are independent of each other: each block of columns has a family of its own, and the
-evidence of a cluster is the product of theirs. Missing cells are integrated out exactly where columns are independent
-(``separate``); in a block of correlated Gaussian columns they are drawn along with the clusters (``gaussian_holes``).
+Given the cluster, the blocks of a row are independent of each other: each block of columns has a family of its own, and
+the evidence of a cluster is the product of theirs. Missing cells are integrated out exactly where columns are
+independent (``table.separate``); in a block of correlated Gaussian columns they are drawn along with the clusters
+(``gaussian.missing``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +20,14 @@ from ...core.validate import as_rows
 from ..base import FAMILIES, Family, FloatArray, Layout, resolve_family
 from ..columns import IGNORED, Column
 from ..missing import fill_missing
+from .blocks import Block, Segment, check_observed, empty_segment
 from .frames import as_frame, encode, read_frame
 from .pair import Pair
 
 # Kinds of columns that every table has kernels for, in the order of the rows; the last one rules clusters out fastest.
 USUAL = ("categorical", "poisson", "diagonal-gaussian", "gaussian")
 
-
 IntArray = NDArray[np.int64]
-
-
-class Block(NamedTuple):
-    """Columns of a table that belong to one family; ``name`` is what its hyperparameters are called by."""
-
-    name: str
-    columns: tuple[int, ...]
-    family: Family
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +40,17 @@ class Table(Family):
         Family of each column, as a short string or a family object: by name or number, or a list with one entry
         per column. A tuple of names is a block of columns with one family object. Columns that share a string
         share a family: all ``"gaussian"`` columns make one block with correlations, ``"diagonal-gaussian"`` ones
-        have none. ``"ignore"`` leaves a column out. What is not mentioned is read off the data: text, booleans and
+        have none. ``"ignore"`` leaves a column out. Other columns are inferred from the data: text, booleans and
         codes become categories, small whole numbers from 0 counts, other numbers Gaussian (one block where there
-        are rows enough for its correlations); names and row numbers are left out.
+        are enough rows for its correlations); names and row numbers are left out.
     schema : tuple of Column, optional
         How the columns were read; set when the table is.
 
     Notes
     -----
-    Missing cells (NaN, None, empty) count for nothing where columns are independent. In a Gaussian block they are
-    drawn from their law given the other cells of the row and its cluster, which needs ``inference="gibbs"``.
+    Missing cells (NaN, None, empty) have no effect where columns are independent. In a Gaussian block they are drawn
+    from their conditional distribution given the other cells of the row and its cluster, which needs
+    ``inference="gibbs"``.
 
     Examples
     --------
@@ -79,7 +73,7 @@ class Table(Family):
     def short_name(cls) -> str:
         return "table"
 
-    # --- from what users hand in to rows ------------------------------------------------------------------------
+    # --- from the user's table to rows ------------------------------------------------------------------------
 
     def read(self, X: Any, name: str = "X") -> tuple[Self, FloatArray]:
         """The table with its columns known, and its rows."""
@@ -93,12 +87,12 @@ class Table(Family):
         schema = read_frame(frame, kinds, coded)
         used = [column for column in schema if column.family != IGNORED]
         place = {column.name: at for at, column in enumerate(used)}
-        names = [str(name) for name in frame.columns]
+        names = [str(column) for column in frame.columns]
         objects: dict[int, Family] = {}
         for key, family in given.items():
-            name = str(key) if str(key) in names else names[int(key)]
-            if not isinstance(family, str) and name in place:
-                objects[place[name]] = family
+            column_name = str(key) if str(key) in names else names[int(key)]
+            if not isinstance(family, str) and column_name in place:
+                objects[place[column_name]] = family
         return self._with(columns=_blocks(used, objects), schema=schema), encode(frame, schema)
 
     def read_new(self, X: Any, name: str = "X") -> FloatArray:
@@ -152,14 +146,14 @@ class Table(Family):
     def check(self, X: FloatArray) -> None:
         table = self._bound(X)
         for block in table.blocks:
-            shown = X[:, block.columns]
-            if np.isnan(shown).any() and block.family.missing == "refused":
+            cells = X[:, block.columns]
+            if np.isnan(cells).any() and block.family.missing == "refused":
                 raise ValueError(
                     f"X: columns {', '.join(table._names(block))} have missing cells, for which the {block.name} "
                     "family has no rule; fill them or choose another family"
                 )
             try:
-                block.family.check(fill_missing(shown))
+                check_observed(block.family, cells)
             except ValueError as error:
                 raise ValueError(f"{error} (columns {', '.join(table._names(block))})") from None
 
@@ -190,11 +184,11 @@ class Table(Family):
 
     def drawn_columns(self) -> tuple[IntArray, IntArray]:
         plain, wide, n_plain, n_wide = [], [], 0, 0
-        for part in self._parts():
-            if part.block is not None and part.block.family.missing == "drawn":
-                plain.append(np.arange(part.n_columns) + n_plain)
-                wide.append(np.arange(part.n_columns) + n_wide)
-            n_plain, n_wide = n_plain + part.n_columns, n_wide + part.width
+        for segment in self._segments():
+            if segment.block is not None and segment.block.family.missing == "drawn":
+                plain.append(np.arange(segment.n_columns) + n_plain)
+                wide.append(np.arange(segment.n_columns) + n_wide)
+            n_plain, n_wide = n_plain + segment.n_columns, n_wide + segment.width
         nothing = np.empty(0, dtype=np.int64)
         return np.concatenate([nothing, *plain]), np.concatenate([nothing, *wide])
 
@@ -205,53 +199,57 @@ class Table(Family):
         return np.ascontiguousarray(rows[:, np.argsort(self._order())])
 
     def widen(self, rows: FloatArray) -> FloatArray:
-        parts = self._parts()
-        ends = list(accumulate((part.n_columns for part in parts), initial=0))
+        segments = self._segments()
+        ends = list(accumulate((segment.n_columns for segment in segments), initial=0))
         widened = [
-            part.piece.widen(rows[:, start:stop])
-            for part, (start, stop) in zip(parts, pairwise(ends), strict=True)
-            if part.n_columns
+            segment.part.widen(rows[:, start:stop])
+            for segment, (start, stop) in zip(segments, pairwise(ends), strict=True)
+            if segment.n_columns
         ]
         return np.ascontiguousarray(np.hstack(widened))
 
     def prepare(self) -> Any:
-        parts = self._parts()
-        last = parts[-1]
-        hyper: Any = last.piece.prepare()
+        segments = self._segments()
+        last = segments[-1]
+        hyper: Any = last.part.prepare()
         columns = last.width
-        for part in reversed(parts[:-1]):
-            layout = part.layout()
+        for segment in reversed(segments[:-1]):
+            layout = segment.layout()
             hyper = Pair(
-                part.piece.prepare(),
+                segment.part.prepare(),
                 hyper,
-                part.width,
+                segment.width,
                 columns,
                 layout.statistics,
                 layout.cache,
                 layout.parameters,
                 layout.board,
             )
-            columns += part.width
+            columns += segment.width
         return hyper
 
     def layout(self) -> Layout:
-        layouts = [part.layout() for part in self._parts()]
+        layouts = [segment.layout() for segment in self._segments()]
         total = [sum(widths) for widths in zip(*layouts, strict=True)]
         return Layout(*total)._replace(work=max(layout.work for layout in layouts))
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
-        drawn = [part.piece.draw_rows(parameters[start:stop], n, rng) for part, start, stop in self._used_parts()]
+        drawn = [
+            segment.part.draw_rows(parameters[start:stop], n, rng) for segment, start, stop in self._used_segments()
+        ]
         return np.hstack(drawn)
 
     def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
         """Parameters called ``column.parameter``, those of a Gaussian block ``gaussian.parameter``."""
         named: dict[str, FloatArray] = {}
         at = 0
-        for part, start, stop in self._used_parts():
-            width = part.n_columns
-            described = part.piece.describe(parameters[:, start:stop], shift[at : at + width], scale[at : at + width])
-            each = part.block is not None and part.block.family.missing == "integrated"
-            owners = [name.strip("'") for name in self._names(part.block)] if each and part.block else [part.name]
+        for segment, start, stop in self._used_segments():
+            width = segment.n_columns
+            described = segment.part.describe(parameters[:, start:stop], shift[at : at + width], scale[at : at + width])
+            each = segment.block is not None and segment.block.family.missing == "integrated"
+            owners = (
+                [name.strip("'") for name in self._names(segment.block)] if each and segment.block else [segment.name]
+            )
             for owner, values in zip(owners, described, strict=True):
                 named.update({f"{owner}.{name}": value for name, value in values.items()})
             at += width
@@ -266,7 +264,7 @@ class Table(Family):
         return tuple(used)
 
     def n_parameters(self) -> int:
-        return sum(part.piece.n_parameters() for part, _, _ in self._used_parts())
+        return sum(segment.part.n_parameters() for segment, _, _ in self._used_segments())
 
     @property
     def statistics_stay(self) -> bool:  # type: ignore[override]
@@ -299,9 +297,9 @@ class Table(Family):
     def _no_rows(self) -> FloatArray:
         raise ValueError("X: a table is sampled from given rows; its columns alone do not say what they hold")
 
-    # --- parts in the order of the kernels ------------------------------------------------------------------------
+    # --- segments in the order of the kernels ------------------------------------------------------------------------
 
-    def _parts(self) -> list[_Part]:
+    def _segments(self) -> list[Segment]:
         """The blocks as kernels have them: unusual ones, then the usual kinds, of which any may be empty."""
         by_kind: dict[str, list[Block]] = {name: [] for name in USUAL}
         unusual = []
@@ -311,49 +309,21 @@ class Table(Family):
                 by_kind[kind].append(block)
             else:
                 unusual.append(block)
-        parts = [_Part.of(block) for block in unusual]
+        segments = [Segment.of(block) for block in unusual]
         for name in USUAL:
-            parts.extend(map(_Part.of, by_kind[name]) if by_kind[name] else [_empty_part(name)])
-        return parts
+            segments.extend(map(Segment.of, by_kind[name]) if by_kind[name] else [empty_segment(name)])
+        return segments
 
-    def _used_parts(self) -> list[tuple[_Part, int, int]]:
+    def _used_segments(self) -> list[tuple[Segment, int, int]]:
         """Parts that have columns, with the range of their parameters."""
-        parts = [part for part in self._parts() if part.n_columns]
-        ends = list(accumulate((part.layout().parameters for part in parts), initial=0))
-        return [(part, start, stop) for part, (start, stop) in zip(parts, pairwise(ends), strict=True)]
+        segments = [segment for segment in self._segments() if segment.n_columns]
+        ends = list(accumulate((segment.layout().parameters for segment in segments), initial=0))
+        return [(segment, start, stop) for segment, (start, stop) in zip(segments, pairwise(ends), strict=True)]
 
     def _order(self) -> IntArray:
-        return np.array([j for part in self._parts() if part.block for j in part.block.columns], dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A block with what its kernels need, or a kind of columns that this table does not have."""
-
-    name: str
-    piece: Any
-    block: Block | None
-
-    @classmethod
-    def of(cls, block: Block) -> _Part:
-        return cls(block.name, block.family.part(len(block.columns)), block)
-
-    @property
-    def n_columns(self) -> int:
-        return 0 if self.block is None else len(self.block.columns)
-
-    @property
-    def width(self) -> int:
-        """Columns of the widened rows."""
-        return self.n_columns * (2 if self.block is not None and self.block.family.missing == "drawn" else 1)
-
-    def layout(self) -> Layout:
-        return Layout(0, 0, 0) if self.block is None else self.piece.layout()
-
-
-def _empty_part(name: str) -> _Part:
-    family = FAMILIES[name]().resolve(np.zeros((1, 1)))
-    return _Part(name, family.part(1), None)
+        return np.array(
+            [j for segment in self._segments() if segment.block for j in segment.block.columns], dtype=np.int64
+        )
 
 
 def _checked(family: Any) -> str | Family:

@@ -30,6 +30,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
+@verbs.linear_in_row
 class SquaredDistance(NamedTuple):
     """Squared Euclidean distance, in the place of the hyperparameters of a family."""
 
