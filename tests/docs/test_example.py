@@ -69,7 +69,6 @@ def test_the_search_finds_the_most_probable_partition(family):
     fitted = cl.DPMixture(family=family, prior=CRP(1.0), inference=engine, random_state=0).fit(ROWS)
     np.testing.assert_array_equal(fitted.labels_, partitions(6)[exact.argmax()])
     state = State(Problem.of(ROWS, family.resolve(ROWS), CRP(1.0)), fitted.labels_, 1.0)
-    problem = Problem.of(ROWS, family.resolve(ROWS), CRP(1.0))
     assert fitted.posterior_.log_joint[0, 0] == pytest.approx(state.log_joint(), rel=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Missing cells of correlated columns: what the log joint counts, and that learned hyperparameters see what was drawn."""
+"""Missing cells of correlated columns: the log joint counts them, and learned hyperparameters see what was drawn."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_log_joint_is_that_of_the_completed_rows(rng):
 
 
 def test_chains_do_not_share_the_cells_that_they_draw(rng):
-    _, rows, problem = _problem(_frame())
+    _, _, problem = _problem(_frame())
     before = problem.rows.copy()
     one, other = (problem.start("greedy", number, rng) for number in range(2))
     assert not np.array_equal(one.missing_values(), other.missing_values())
@@ -93,7 +93,7 @@ def test_a_scale_that_is_learned_does_not_shrink_with_the_share_of_missing_cells
 
 def test_greedy_says_what_to_choose():
     family = Table({"height": "gaussian", "weight": "gaussian", "colour": "ignore"})
-    with pytest.raises(ValueError, match="'greedy' searches by MAP, which cannot draw the missing cells .* 'sample'"):
+    with pytest.raises(ValueError, match=r"'greedy' searches by MAP, which cannot draw the missing cells .* 'sample'"):
         cl.DPMixture(family, inference=ENGINE, tune=Greedy(), random_state=0).fit(_frame())
 
 

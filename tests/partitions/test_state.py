@@ -129,7 +129,7 @@ def test_many_sweeps_do_not_drift(kind):
 
 
 def test_a_schedule_rebuilds_now_and_then(rng, monkeypatch):
-    problem, state = _setting("poisson", 20, rng)
+    _, state = _setting("poisson", 20, rng)
     calls = []
     monkeypatch.setattr(State, "rebuild", lambda self: calls.append(1))
     schedule = Schedule([GibbsSweep()])

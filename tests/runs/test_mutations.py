@@ -361,7 +361,7 @@ def test_a_family_that_is_not_known_is_named(tmp_path, originals):
     about["sha256"] = run_format._digest(about, arrays)
     _zip(tmp_path / "model.npz", {**members, "about.json": json.dumps(about).encode()})
     with pytest.raises(
-        ValueError, match="needs the family 'negative-binomial' of the module their.families.*--import their.families"
+        ValueError, match=r"needs the family 'negative-binomial' of the module their.families.*--import their.families"
     ):
         cl.load(tmp_path / "model.npz")
 
