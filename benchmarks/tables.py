@@ -62,7 +62,7 @@ def ours(work, engine, kind: str | None = None) -> list[object]:
     frame, new = frame_of(work.train), frame_of(work.test)
     start = time.perf_counter()
     family = "auto" if kind is None else cl.families.Table({f"x{j}": kind for j in range(10)})
-    model = cl.DPMixture(family=family, inference=engine, random_state=0, Watch(progress=False)).fit(frame)
+    model = cl.DPMixture(family=family, inference=engine, random_state=0, progress=False).fit(frame)
     seconds = time.perf_counter() - start
     density = model.score(new) if work.oracle_lpd is not None else np.nan
     return [f"{seconds:.1f}", f"{nmi(model.labels_, work.labels):.4f}", model.n_clusters_, f"{density:.3f}"]

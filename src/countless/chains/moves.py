@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..core.register import Register
-from .contract import Move
+from typing import Any
 
-MOVES: Register[type[Move]] = Register("move", "countless.moves")
+from ..core.register import Register
+
+MOVES: Register[Any] = Register("move", "countless.moves")
 register = MOVES.add

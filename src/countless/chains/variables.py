@@ -41,8 +41,10 @@ class VariableState(ABC):
     def draw(self) -> dict[str, Any]:
         """One complete draw."""
         fields = {field.name: field for field in self.problem.fields}
-        kinds = {"count": np.int64, "number": np.float64, "labels": np.int64, "bits": np.bool_}
-        drawn = {name: np.array(getattr(self, name), dtype=kinds[fields[name].kind]) for name in self._names}
+        kinds: dict[str, Any] = {"count": np.int64, "number": np.float64, "labels": np.int64, "bits": np.bool_}
+        drawn: dict[str, Any] = {
+            name: np.array(getattr(self, name), dtype=kinds[fields[name].kind]) for name in self._names
+        }
         return {"log_joint": np.float64(self.log_joint()), **drawn}
 
     def freeze(self) -> Frozen:

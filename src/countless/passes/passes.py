@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,10 @@ class Passable(Protocol):
     def layout(self) -> Any: ...
 
 
-class Passes:
+Problem = TypeVar("Problem", bound=Passable)
+
+
+class Passes(Generic[Problem]):
     """Rows of a problem, ready to be gone over again and again; use it in a ``with`` statement.
 
     Parameters
@@ -66,7 +69,7 @@ class Passes:
         Default: one per core.
     """
 
-    def __init__(self, problem: Passable, n_threads: int | None = None) -> None:
+    def __init__(self, problem: Problem, n_threads: int | None = None) -> None:
         self.problem = problem
         self._width = problem.layout.statistics
         n = problem.n_rows

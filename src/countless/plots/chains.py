@@ -52,9 +52,9 @@ def traces(model: Any, quantity: str | None = None, ax: Axes | None = None) -> A
     model : fitted model
     quantity : str, optional
         For a mixture ``"n_clusters"`` (default), ``"log_joint"``, ``"concentration"``, ``"largest_share"``,
-        ``"entropy"`` (of the shares of the clusters) or a learned hyperparameter (as in ``posterior_.hyperparameters``); for other models the
-        quantities that ``posterior_.diagnostics()`` lists; ``"objective"`` for the steps of an optimiser (MAP,
-        variational).
+        ``"entropy"`` (of the shares of the clusters) or a learned hyperparameter (as in
+        ``posterior_.hyperparameters``); for other models the quantities that ``posterior_.diagnostics()`` lists, by
+        default the first; ``"objective"`` for the steps of an optimiser (MAP, variational).
     ax : Axes, optional
 
     Returns

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.text import listed
-from ...posterior import Posterior
 from ...posterior.data import Data
 from ...posterior.diagnostics import Diagnostics
 from ...posterior.partition.certainty import Certainty
@@ -35,10 +34,9 @@ class Fit:
     model: Any
 
     @property
-    def posterior(self) -> Posterior:
-        """The draws."""
-        posterior: Posterior = self.model.posterior_
-        return posterior
+    def posterior(self) -> Any:
+        """The draws: a ``Posterior``, with what its model class adds."""
+        return self.model.posterior_
 
     @property
     def kind(self) -> str:

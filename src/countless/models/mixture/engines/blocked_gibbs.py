@@ -21,7 +21,6 @@ from ....passes.passes import Passes
 from ..moves.blocked import BlockedSweep
 from ..moves.split_merge import SplitMerge
 from ..moves.sweeps import GibbsSweep
-from ..problem import Problem
 
 
 @register("blocked")
@@ -109,7 +108,7 @@ class BlockedGibbs(Sampler):
         """Parameters, unless they are kept."""
         return () if self.keep_parameters else ("parameters",)
 
-    def run(self, problem: Problem, rng: np.random.Generator, watch: Watch | None = None) -> Draws:
+    def run(self, problem: Any, rng: np.random.Generator, watch: Watch | None = None) -> Draws:
         """Run all chains."""
         problem.prior.initial().stick_shapes(1)  # an error here if the prior has no sticks
         with Passes(problem, self.n_threads) as passes:

@@ -38,6 +38,6 @@ def resolve_inference(
         able = " or ".join(sorted(repr(name) for name, cls in engines.items() if cls.weighs_rows))
         raise ValueError(f"sample_weight: {type(inference).__name__} counts every row once; choose inference={able}")
     if missing and not inference.draws_missing:
-        able = sorted(name for name, cls in engines.items() if cls.draws_missing)
-        raise CannotDrawMissing(type(inference).__name__, able)
+        drawing = sorted(name for name, cls in engines.items() if cls.draws_missing)
+        raise CannotDrawMissing(type(inference).__name__, drawing)
     return inference
