@@ -65,7 +65,11 @@ def statistics_of(hyper: Any, rows: FloatArray, width: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Seven:
-    """Seven rows of two groups that overlap, so that many partitions share the posterior; hyperparameters all given."""
+    """Seven rows of two groups that overlap; hyperparameters all given.
+
+    Under every prior no partition may have more than 60% of the posterior, and at least three need 2%; a test says
+    whether the groups are too close or too far apart.
+    """
 
     name: str
     family: Any
