@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from cases import FAMILY_CASES, PRIOR_CASES
+from countless.chains.engine import engines_for
 from countless.families import FAMILIES, Family, Layout, verbs
-from countless.inference import ENGINES, Inference
+from countless.inference import Inference
 from countless.priors import Prior
 from countless.priors.names import PRIORS
 
@@ -66,7 +67,8 @@ def test_implementations_take_the_arguments_of_their_verb():
         if isinstance(node, ast.FunctionDef)
     }
     for (verb, hyper), function in verbs._REGISTRY.items():
-        assert len(inspect.signature(function).parameters) == len(stubs[verb]), (verb, hyper.__name__)
+        if verb in stubs:  # an engine may have verbs of its own
+            assert len(inspect.signature(function).parameters) == len(stubs[verb]), (verb, hyper.__name__)
 
 
 @pytest.mark.parametrize("name", list(FAMILY_CASES))
@@ -106,9 +108,9 @@ def test_priors_are_small_immutable_objects(name):
     assert table.offset > -1.0
 
 
-@pytest.mark.parametrize("name", list(ENGINES))
+@pytest.mark.parametrize("name", engines_for("mixture"))
 def test_engines_are_small_immutable_objects(name):
-    cls = ENGINES[name]
+    cls = engines_for("mixture")[name]
     assert issubclass(cls, Inference)
     assert cls() == cls()
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import countless as cl
-from countless.chains import engine as base
 from countless.inference import CollapsedGibbs
+from countless.models.mixture.engines import choice
 
 from .cases import ENGINES, FAMILY_NAMES, GIBBS, PRIORS, SEARCH, alternating, first_appearance, model, two_groups
 
@@ -178,7 +178,7 @@ def test_the_learned_names_are_objects_with_everything_set():
 
 @pytest.mark.parametrize(("limit", "engine"), [(10**9, cl.inference.CollapsedGibbs), (1, cl.inference.Variational)])
 def test_auto_picks_by_the_size_of_the_problem(monkeypatch, limit, engine):
-    monkeypatch.setattr(base, "SAMPLING_LIMIT", limit)
+    monkeypatch.setattr(choice, "SAMPLING_LIMIT", limit)
     assert type(model(inference="auto").fit(X[:6]).inference_) is engine
 
 

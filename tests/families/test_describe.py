@@ -16,7 +16,7 @@ def test_named_parameters_give_the_density_of_the_users_rows(case):
     family = case.resolved()
     problem = Problem.of(case.rows, family, CRP(1.0))
     parameters = np.stack([problem.family.draw_parameters(seed, problem.rows) for seed in range(3)])
-    named = problem.describe(parameters)
+    named = problem.family.describe(parameters, problem.shift, problem.scale)
     assert all(len(values) == 3 for values in named.values())
     volume = np.log(problem.scale).sum()
     work = problem.family.scratch()

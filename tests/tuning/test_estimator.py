@@ -9,7 +9,8 @@ import pytest
 from sklearn.base import clone
 
 import countless as cl
-from countless.inference import ENGINES, MAP, CollapsedGibbs
+from countless.chains.engine import engines_for
+from countless.inference import MAP, CollapsedGibbs
 from countless.tuning import TUNINGS, CrossValidation, EmpiricalBayes, Greedy, Sample
 from estimators.cases import FAMILY_NAMES, GIBBS, PRIORS, SEARCH, alternating, two_groups
 
@@ -72,7 +73,7 @@ def test_groups_far_apart_are_never_mixed_and_seeds_repeat(tune, engine):
 
 ALL_ENGINES = {
     name: replace(engine(), **{k: v for k, v in QUICK.items() if k in {field.name for field in fields(engine)}})
-    for name, engine in ENGINES.items()
+    for name, engine in engines_for("mixture").items()
 }
 
 
@@ -131,9 +132,9 @@ def test_rows_of_one_kind_and_a_single_row():
             "tune: 'bayes' is not known; choose one of 'cross-validation', 'empirical-bayes', 'greedy', 'sample'",
         ),
         (Sample, "got the class Sample; pass an instance"),
-        (Sample(("spread",)), "names: 'spread' is no hyperparameter of this family; choose among 'mean_strength'"),
+        (Sample(("spread",)), "names: 'spread' is not a hyperparameter of this family; choose among 'mean_strength'"),
         (Greedy(()), "names must name at least one"),
-        (CrossValidation({"rate": [1.0]}), "'rate' is no hyperparameter"),
+        (CrossValidation({"rate": [1.0]}), "'rate' is not a hyperparameter"),
         (CrossValidation({"scale": [-1.0]}), "candidates must be a positive number, got -1.0"),
         (CrossValidation(cv=40), "cv: 40 folds need at least as many rows, got 16"),
     ],

@@ -72,4 +72,5 @@ class Move(Protocol):
 
     name: str
 
-    def step(self, rng: np.random.Generator, state: Any) -> None: ...
+    def step(self, rng: np.random.Generator, state: Any) -> None:
+        """Change the state in place."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-# Streams that can be written down and taken up again.
+# Streams that can be written to a file and continued.
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
@@ -46,7 +46,7 @@ def spawn(rng: np.random.Generator, n_streams: int) -> list[np.random.Generator]
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:
-    """Where a stream stands, as plain numbers, text and lists: ``generator_from`` makes one that goes on alike.
+    """Where a stream stands, as plain numbers, text and lists; ``generator_from`` makes one that continues from there.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _as_found(value: Any, like: Any) -> Any:
     """Lists become arrays where a state of this kind has them; other fields are refused."""
     if isinstance(like, dict):
         if not isinstance(value, Mapping) or set(value) != set(like):
-            raise ValueError("its fields are others")
+            raise ValueError("its fields have other names")
         return {key: _as_found(value[key], part) for key, part in like.items()}
     if isinstance(like, np.ndarray):
         array = np.array(value, dtype=like.dtype)

@@ -1,6 +1,6 @@
 """The one boundary where what users hand in is checked and brought to the form that kernels take.
 
-Kernels see C-contiguous, writeable float64 and int64 arrays only; each other form would be compiled anew.
+Kernels see C-contiguous, writeable float64 and int64 arrays only; each other form would be compiled again.
 Every message names the argument, what came, and what fits.
 """
 

@@ -264,7 +264,7 @@ def _check_infinite(path: Path, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbers(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """The table as floats; text and holes are an error."""
+    """The table as floats; text and missing cells are an error."""
     import pandas as pd
 
     is_number = {name: pd.api.types.is_numeric_dtype(table[name].dtype) for name in table.columns}

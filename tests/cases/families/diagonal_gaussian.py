@@ -42,7 +42,7 @@ def _moved(family, shift, scale):
 CASE = FamilyCase(
     cells="real",
     rows=any_rows,
-    two_groups=lambda n: far_apart(5, n),
+    two_groups=lambda n: far_apart(3, n),
     examples=(
         Example.of("diagonal-1d", DiagonalGaussian([0.3], 0.7, [1.3], 4.0), NORMAL[:, :1], 2),
         Example.of(

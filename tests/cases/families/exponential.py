@@ -24,7 +24,7 @@ ROWS = np.random.default_rng([20240, 5]).exponential([0.3, 2.0], size=(12, 2))
 
 
 def _two_groups(n):
-    rng = np.random.default_rng([4711, 3])
+    rng = np.random.default_rng([4711, 4])
     return rng.exponential(0.01, (n, 6)), rng.exponential(100.0, (n, 6))
 
 

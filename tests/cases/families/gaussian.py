@@ -73,7 +73,7 @@ def _wide_rows():
 CASE = FamilyCase(
     cells="real",
     rows=any_rows,
-    two_groups=lambda n: far_apart(4, n),
+    two_groups=lambda n: far_apart(5, n),
     examples=(
         Example.of("gaussian-1d", Gaussian([0.3], 0.7, [[1.3]], 2.5), NORMAL[:, :1], 2),
         Example.of("gaussian-2d", Gaussian([0.2, 0.1], 0.5, SCALE[:2, :2], 4.5), NORMAL[:, :2], 5),

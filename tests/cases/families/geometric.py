@@ -35,7 +35,7 @@ class BetaGeometric:
 
 
 def _two_groups(n):
-    rng = np.random.default_rng([4711, 8])
+    rng = np.random.default_rng([4711, 7])
     return rng.geometric(0.6, (n, 6)) - 1, rng.geometric(0.005, (n, 6)) - 1
 
 

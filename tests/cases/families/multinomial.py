@@ -30,7 +30,7 @@ def _rows():
 
 
 def _two_groups(n):
-    rng = np.random.default_rng([4711, 9])
+    rng = np.random.default_rng([4711, 8])
     return rng.multinomial(40, [0.8, 0.1, 0.1], n), rng.multinomial(40, [0.1, 0.1, 0.8], n)
 
 

@@ -23,7 +23,7 @@ ROWS = np.random.default_rng([20240, 1]).poisson([1.0, 4.0, 25.0], size=(13, 3))
 
 
 def _two_groups(n):
-    rng = np.random.default_rng([4711, 10])
+    rng = np.random.default_rng([4711, 9])
     return rng.poisson([2.0, 60.0], (n, 2)), rng.poisson([60.0, 2.0], (n, 2))
 
 

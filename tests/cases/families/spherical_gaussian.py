@@ -43,7 +43,7 @@ def _moved(family, shift, scale):
 CASE = FamilyCase(
     cells="real",
     rows=any_rows,
-    two_groups=lambda n: far_apart(7, n),
+    two_groups=lambda n: far_apart(10, n),
     examples=(
         Example.of("spherical-1d", SphericalGaussian(1.2, [0.4], 3.0), NORMAL[:, :1], 1),
         Example.of("spherical-3d", SphericalGaussian(0.8, [0.4, 0.0, -1.0], 2.5), NORMAL, 3),

@@ -47,16 +47,15 @@ def _posterior(engine, problem, seed=0):
 
 @every_engine
 def test_every_draw_has_its_parameters(name):
-    draws = _run(ENGINES[name], _problem("gaussian"))
-    total = draws.n_clusters.sum()
-    assert draws.parameters["mean"].shape == (total, 2)
-    assert draws.parameters["covariance"].shape == (total, 2, 2)
-    assert np.linalg.eigvalsh(draws.parameters["covariance"]).min() > 0.0
-    assert (draws.weights is None) == (name != "blocked")
-    posterior = cl.posterior.Posterior.of(draws)
+    posterior = _run(ENGINES[name], _problem("gaussian"))
+    total = posterior.n_clusters.sum()
+    assert posterior.parameters["mean"].shape == (total, 2)
+    assert posterior.parameters["covariance"].shape == (total, 2, 2)
+    assert np.linalg.eigvalsh(posterior.parameters["covariance"]).min() > 0.0
+    assert (posterior.weights is None) == (name != "blocked")
     found = [posterior.parameters_of(c, d)["mean"] for c in range(2) for d in range(12)]
-    np.testing.assert_array_equal(np.concatenate(found), draws.parameters["mean"])
-    np.testing.assert_array_equal([len(part) for part in found], draws.n_clusters.ravel())
+    np.testing.assert_array_equal(np.concatenate(found), posterior.parameters["mean"])
+    np.testing.assert_array_equal([len(part) for part in found], posterior.n_clusters.ravel())
     np.testing.assert_array_equal(posterior.parameters_of(-1, -1)["mean"], found[-1])
 
 
@@ -81,9 +80,9 @@ def test_parameters_may_be_left_out(name):
     assert without.parameters is None
     np.testing.assert_array_equal(without.labels, kept.labels)
     with pytest.raises(ValueError, match=r"^parameters_of: this fit kept no parameters; .*'uncollapsed'.*'blocked'"):
-        cl.posterior.Posterior.of(without).parameters_of(0, 0)
+        without.parameters_of(0, 0)
     with pytest.raises(ValueError, match=r"^parameters_of: there are 2 chains of 12 draws, got chain 2 and draw 0$"):
-        cl.posterior.Posterior.of(kept).parameters_of(2, 0)
+        kept.parameters_of(2, 0)
 
 
 def test_the_collapsed_sampler_has_none():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -68,7 +70,7 @@ def test_structure_is_found_from_poor_starts(n_seeds, rng):
     best = _climb(problem, truth, tolerance=1e-6)
     engine = Variational(restarts=1)
     with Passes(problem) as passes:
-        found = engine._finish(passes, engine._improve(passes, stuck.field, rng, Monitor(1)))
+        found = engine._finish(passes, engine._improve(passes, stuck.field, rng, Monitor(1, threading.Event())))
     if n_seeds == 1:
         assert stuck.bound < best.bound - 100.0
     assert found.bound > best.bound - 0.1

@@ -64,8 +64,8 @@ class DPMixture(Mixture, RunEstimator):
         data), ``"empirical-bayes"``, ``"greedy"``, ``"cross-validation"``, ``"sample"`` (drawn with the clusters,
         for engines that sample), or an object of ``countless.tuning``.
     warm_start : bool
-        Whether ``fit`` goes on with the chains of the last fit of the same table, so that 100 draws and then 100 more
-        are the same as 200 at once. An interrupted fit is completed first. Engines without chains begin anew.
+        Whether ``fit`` continues the chains of the last fit of the same table, so that 100 draws and then 100 more
+        are the same as 200 at once. An interrupted fit is completed first. Engines without chains start again.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class DPMixture(Mixture, RunEstimator):
             How often each row counts; for engines that can, ``inference="variational"``.
         checkpoint : path, optional
             Folder in which the run is written down while it is made. Whatever ends the process, the same call, or
-            ``countless.io.resume``, goes on from the last checkpoint, and the draws are those of a run that was never
+            ``countless.io.resume``, continues from the last checkpoint, and the draws are those of a run that was never
             stopped. Where the folder holds the same run with fewer draws, it gets more; another run is refused.
         checkpoint_every : float
             Seconds between checkpoints of a chain.

@@ -32,7 +32,7 @@ class Gibbs(Sampler):
         As for ``CollapsedGibbs``.
     split_merge : bool or int
         Split-merge proposals, as for ``CollapsedGibbs``. They look at the partition alone; the parameters are drawn
-        anew, given the labels, after them.
+        again, given the labels, after them.
     start : str or array of labels
         As for ``CollapsedGibbs``.
     n_threads : int, optional

@@ -95,7 +95,7 @@ class Variational(Inference):
             raise ValueError(f"tolerance must be a positive number, got {self.tolerance!r}")
 
     def run(self, problem: Problem, rng: np.random.Generator, watch: Watch | None = None) -> Draws:
-        """Search on some rows, go on with all of them, keep draws from the result."""
+        """Search on some rows, continue with all of them, keep draws from the result."""
         watch = watch or Watch()
         law = StickLaw(problem.prior, problem.n_rows)
         if self.truncation is not None:
