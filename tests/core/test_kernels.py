@@ -116,8 +116,11 @@ def test_a_second_process_takes_kernels_from_the_cache(tmp_path):
     assert _small(tmp_path, _HITS)[1] == "1"
 
 
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-@pytest.mark.parametrize("damage", [b"", b"not a cache", None], ids=["empty", "foreign", "cut"])
+@pytest.mark.parametrize(
+    ("suffix", "damage"),
+    [(".nbi", b""), (".nbc", b"not a cache"), (".nbi", None), (".nbc", None)],
+    ids=["empty", "foreign", "cut-index", "cut-code"],
+)
 def test_a_damaged_cache_costs_a_compilation(suffix, damage, tmp_path):
     _small(tmp_path)
     files = _cached(tmp_path, suffix)
