@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -31,3 +32,12 @@ def heed_interrupts() -> None:
     """A test run in the background of a shell inherits a SIGINT that is ignored; tests of Ctrl-C need it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open() -> Iterator[None]:
+    """Plots draw in pyplot where some other test has imported it, and it warns when more than twenty are open."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
