@@ -44,10 +44,10 @@ class DPMixture(Mixture, RunEstimator):
     family : str or family object
         What the data of one cluster look like: ``"auto"`` for tables with categories, counts or missing cells
         (each column is read off the data, see ``countless.families.Table``), ``"gaussian"`` (default),
-        ``"diagonal-gaussian"``,
-        ``"spherical-gaussian"``, ``"gaussian-known-covariance"``, ``"multinomial"``, ``"categorical"``,
-        ``"bernoulli"``, ``"binomial"``, ``"poisson"``, ``"geometric"``, ``"exponential"``, or an object of
-        ``countless.families`` with hyperparameters of your own.
+        ``"diagonal-gaussian"``, ``"spherical-gaussian"``, ``"gaussian-known-covariance"``, ``"multinomial"``,
+        ``"categorical"``, ``"bernoulli"``, ``"binomial"``, ``"poisson"``, ``"geometric"``, ``"exponential"``, any
+        other name in ``countless.families.FAMILIES``, or an object of ``countless.families`` with hyperparameters
+        of your own.
     prior : str or prior object
         How rows fall into groups: ``"crp"`` (default), ``"pitman-yor"``, ``"finite-dirichlet"``,
         ``"mixture-of-finite"``, or an object of ``countless.priors``.
