@@ -112,8 +112,10 @@ def test_the_test_of_doors_sees_doors():
 
 @pytest.mark.parametrize("folder", sorted({str(Path(file).parent) for file in FILES}))
 def test_folders_stay_small(folder):
+    """There may be any number of families, priors and moves: only the other files of a folder are counted."""
     files = [file for file in FILES if str(Path(file).parent) == folder and not file.endswith("__init__.py")]
-    assert len(files) <= MOST_FILES
+    registered = [file for file in files if "\n@register" in (HOUSE / file).read_text(encoding="utf-8")]
+    assert len(files) - len(registered) <= MOST_FILES
 
 
 @every_file

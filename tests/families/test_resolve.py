@@ -131,7 +131,7 @@ def test_far_and_narrow_data_are_no_worse_than_near_ones(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_input_forms(name):
     """Lists, integers, Fortran order, read-only arrays, and one-dimensional input as one column."""
-    rows = np.abs(np.round(suitable_rows(name, (6, 2)))) + FAMILY_CASES[name].values[0]
+    rows = np.abs(np.round(suitable_rows(name, (6, 2)))) + np.ceil(FAMILY_CASES[name].values[0])
     family = FAMILIES[name]()
     expected = family.log_marginal(rows)
     frozen = rows.copy()

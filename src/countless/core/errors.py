@@ -44,7 +44,8 @@ class UnknownName(ArgumentError):
         self.name, self.choices, self.otherwise = name, list(choices), otherwise
         tail = f", or pass {otherwise}" if otherwise else ""
         listed = ", ".join(map(repr, self.choices))
-        super().__init__(argument, f"{name!r} is not known; choose one of {listed}{tail}")
+        given = repr(name) if len(repr(name)) <= 80 else f"{repr(name)[:77]}..."
+        super().__init__(argument, f"{given} is not known; choose one of {listed}{tail}")
 
 
 class ColumnOfText(ArgumentError):
