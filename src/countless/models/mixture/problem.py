@@ -77,7 +77,9 @@ class LocalRows:
 
     def local(self, X: FloatArray) -> FloatArray:
         """Arranged rows ``X`` in the units of the arithmetic."""
-        return np.ascontiguousarray((X - self.shift) / self.scale)
+        rows = np.subtract(X, self.shift, order="C")
+        rows /= self.scale  # in place: passes ask for a block at a time, again and again
+        return rows
 
     @cached_property
     def missing(self) -> MissingCells:
