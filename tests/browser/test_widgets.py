@@ -85,11 +85,14 @@ def test_the_gallery_is_never_wider_than_the_screen(visit, gallery, width):
 
 
 def test_the_page_of_a_model_that_is_no_partition(visit):
-    seen = visit(report.render(ChangePoint(random_state=1).fit(None), title="Coal"))
+    model = ChangePoint(random_state=1).fit(None)
+    seen = visit(report.render(model, title="Coal"))
     assert seen.complaints == []
     assert seen.page.locator("h1").inner_text() == "A change at 42"
     assert seen.texts("nav a") == ["Where is the change?", "Chains", "Settings"]
     assert seen.page.locator("#chains polyline").count() == 4
     seen.page.locator("#chains summary").click()
-    assert "place of the change" in seen.page.locator("#chains table").inner_text()
+    table = seen.page.locator("#chains table").inner_text()
+    assert "place of the change" in table
+    assert all(f"{each.rhat:.3f}" in table for each in model.posterior_.diagnostics().quantities)
     assert "How the columns were read" not in seen.page.locator("#settings").inner_text()
