@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...chains.contract import Frozen
 from ...chains.draws import Draws, flat
 from ...chains.fields import Field
-from ...families.arrays import log_volumes
+from ...families.arrays import log_volumes, shifted_and_scaled
 from ...families.base import Cluster, Family, Layout
 from ...partitions.partition import log_prior_predictives
 from ...partitions.seats import FloatArray, IntArray
@@ -77,9 +77,7 @@ class LocalRows:
 
     def local(self, X: FloatArray) -> FloatArray:
         """Arranged rows ``X`` in the units of the arithmetic."""
-        rows = np.subtract(X, self.shift, order="C")
-        rows /= self.scale  # in place: passes ask for a block at a time, again and again
-        return rows
+        return shifted_and_scaled(X, self.shift, self.scale)
 
     @cached_property
     def missing(self) -> MissingCells:
