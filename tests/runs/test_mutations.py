@@ -215,6 +215,21 @@ def test_a_forged_checksum_leads_to_a_model_or_to_one_sentence(rng, originals, t
     assert refused > 30
 
 
+@pytest.mark.parametrize("versions", [None, "all"])
+def test_a_forged_run_without_versions_is_refused(versions, originals, tmp_path):
+    place, _ = originals
+    forged = tmp_path / "forged"
+    shutil.copytree(place / "finished", forged)
+    about = json.loads((forged / "run.json").read_bytes())
+    del about["sha256"], about["about"]["versions"]
+    if versions is not None:
+        about["about"]["versions"] = versions
+    about["sha256"] = run_format._digest(about, {})
+    (forged / "run.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match=r"run\.json is damaged"):
+        cl.load(forged)
+
+
 # --- foreign, future and hostile ------------------------------------------------------------------------------
 
 

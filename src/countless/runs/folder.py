@@ -91,12 +91,13 @@ class RunFolder:
             if not isinstance(about["id"], str) or data["run"] != about["id"]:
                 raise ValueError(f"{DATA} belongs to another run")
             description = Description.from_json(about["about"], arrays)
+            written_with = dict(about["about"]["versions"])
         except Unreadable:
             raise
         except Exception as error:
             raise damaged(folder / RUN, error) from None
         run = cls(folder, about["id"], description, interval)
-        run._written_with = about["about"]["versions"]
+        run._written_with = written_with
         return run
 
     _written_with: Any = None
