@@ -32,6 +32,9 @@ register = FAMILIES.add
 # Prior guess of how many clusters share the spread of the data; see Gaussian.resolve.
 EXPECTED_CLUSTERS = 5.0
 
+# Pseudo-counts from which those of categories, bins and successes are learned (Jeffreys 1946); see docs/mathematics.md.
+JEFFREYS = 0.5
+
 # Least variance (or mean duration) of a component fitted by maximum likelihood, in units of the data's own.
 SMALLEST = 1e-8
 
@@ -118,15 +121,15 @@ class Family(Tabular, Learnable, ABC):
         """The short name under which this kind of family is registered."""
         return FAMILIES.name_of(cls)
 
-    def allocate(self, n_clusters: int) -> Cluster:
-        """Empty clusters, with their caches ready."""
+    def allocate(self, n_clusters: int, hyper: Any = None) -> Cluster:
+        """Empty clusters, with their caches ready for ``hyper``, by default the family's own hyperparameters."""
         layout = self.layout()
         clusters = Cluster(
             np.zeros((n_clusters, layout.statistics)),
             np.zeros((n_clusters, layout.cache)),
             self.scratch(),
         )
-        refresh_all(self.prepare(), *clusters)
+        refresh_all(self.prepare() if hyper is None else hyper, *clusters)
         return clusters
 
     def scratch(self) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .arrays import per_column
-from .base import Family, FloatArray, Layout, register
+from .base import JEFFREYS, Family, FloatArray, Layout, register
 from .categorical import Categorical, DirichletColumns
 
 
@@ -26,8 +26,7 @@ class Bernoulli(Family):
     Parameters
     ----------
     a, b : float or one number per column, optional
-        Pseudo-counts of ones and of zeros. Default: centred on the share of ones in the column and worth
-        two rows together, so that an empty cluster predicts what the whole column shows.
+        Pseudo-counts of ones and of zeros. Default: learned, from 1/2 each (Jeffreys).
 
     Examples
     --------
@@ -38,6 +37,7 @@ class Bernoulli(Family):
     """
 
     learnable: ClassVar = ("a", "b")
+    spreads: ClassVar = {"b": 1.5, "a": 1.5}
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
 
@@ -46,10 +46,9 @@ class Bernoulli(Family):
 
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
-        share = (X.sum(axis=0) + 1.0) / (len(X) + 2.0)
         return self._with(
-            a=per_column("a", 2.0 * share if self.a is None else self.a, d),
-            b=per_column("b", 2.0 * (1.0 - share) if self.b is None else self.b, d),
+            a=per_column("a", JEFFREYS if self.a is None else self.a, d),
+            b=per_column("b", JEFFREYS if self.b is None else self.b, d),
         )
 
     def check(self, X: FloatArray) -> None:

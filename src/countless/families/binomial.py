@@ -12,10 +12,11 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.jit import kernel
 from ..core.special import digamma, less, log_beta_ratio, log_choose, log_gamma_draw
 from . import verbs
 from .arrays import per_column, require_counts
-from .base import Family, FloatArray, Layout, register
+from .base import JEFFREYS, Family, FloatArray, Layout, register
 from .verbs import implements, linear_in_row
 
 
@@ -36,8 +37,7 @@ class Binomial(Family):
     trials : int or one per column, optional
         Number of attempts. Default: the largest count of the column; give it where you know it.
     a, b : float or one number per column, optional
-        Pseudo-counts of successes and failures. Default: centred on the share of successes in the column
-        and worth two attempts together.
+        Pseudo-counts of successes and failures. Default: learned, from 1/2 each (Jeffreys).
 
     Examples
     --------
@@ -48,6 +48,7 @@ class Binomial(Family):
     """
 
     learnable: ClassVar = ("a", "b")
+    spreads: ClassVar = {"a": 1.5, "b": 1.5}
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
     cells: ClassVar = "counts"
@@ -63,11 +64,10 @@ class Binomial(Family):
         )
         if np.any(trials != np.floor(trials)):
             raise ValueError(f"trials must be whole numbers, got {self.trials!r}")
-        share = (X.sum(axis=0) + 1.0) / (len(X) * trials + 2.0)
         return self._with(
             trials=trials,
-            a=per_column("a", 2.0 * share if self.a is None else self.a, d),
-            b=per_column("b", 2.0 * (1.0 - share) if self.b is None else self.b, d),
+            a=per_column("a", JEFFREYS if self.a is None else self.a, d),
+            b=per_column("b", JEFFREYS if self.b is None else self.b, d),
         )
 
     def check(self, X: FloatArray) -> None:
@@ -134,14 +134,42 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
+@kernel
+def _evidence_of_column(family, statistics, k, j):
+    successes = statistics[k, 1 + j]
+    return log_beta_ratio(family.a[j], family.b[j], successes, statistics[k, 0] * family.trials[j] - successes)
+
+
 @implements(verbs.log_marginal, BetaColumns)
 def _log_marginal(family, statistics, cache, k):
     d = family.a.size
     value = statistics[k, 1 + d]
     for j in range(d):
-        successes = statistics[k, 1 + j]
-        value += log_beta_ratio(family.a[j], family.b[j], successes, statistics[k, 0] * family.trials[j] - successes)
+        value += _evidence_of_column(family, statistics, k, j)
     return value
+
+
+@implements(verbs.n_parts, BetaColumns)
+def _n_parts(family):
+    return family.a.size
+
+
+@implements(verbs.n_learned, BetaColumns)
+def _n_learned(family, j):
+    return 2
+
+
+@implements(verbs.set_learned, BetaColumns)
+def _set_learned(family, base, j, c, offset):
+    if c == 0:
+        family.a[j] = base.a[j] * math.exp(offset)
+    else:
+        family.b[j] = base.b[j] * math.exp(offset)
+
+
+@implements(verbs.learned_evidence, BetaColumns)
+def _learned_evidence(family, statistics, cache, k, j, c, work):
+    return _evidence_of_column(family, statistics, k, j)
 
 
 @implements(verbs.draw_parameters, BetaColumns)

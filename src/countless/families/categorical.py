@@ -8,7 +8,7 @@ A row is predicted by (concentration_jl + count_jl) / (sum_l concentration_jl + 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
@@ -20,8 +20,9 @@ from ..core.jit import kernel
 from ..core.special import digamma, less, log_gamma_draw, log_rising, normalise_logs
 from . import verbs
 from .arrays import as_numbers, require_counts
-from .base import Family, FloatArray, Layout, register
+from .base import JEFFREYS, Family, FloatArray, Layout, register
 from .columns import Column
+from .learnable import Law, Offsets
 from .verbs import implements
 
 # A larger code is an identifier, not a category: a cluster would need a number for each code below it.
@@ -50,8 +51,7 @@ class Categorical(Family):
     Parameters
     ----------
     concentration : float, or a list with one number or one array of L numbers for each column, optional
-        Dirichlet pseudo-counts. Default: centred on the frequencies of the column in the data, worth one
-        pseudo-row per level, so that an empty cluster predicts what the whole column shows.
+        Dirichlet pseudo-counts. Default: learned, from 1/2 for every level (Jeffreys).
     n_levels : int or list of int, optional
         Number of levels of each column. Default: one more than the largest code in the data.
 
@@ -64,6 +64,7 @@ class Categorical(Family):
     """
 
     learnable: ClassVar = ("concentration",)
+    spreads: ClassVar = {"concentration": 1.5}
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
 
@@ -78,7 +79,7 @@ class Categorical(Family):
             raise ValueError(f"concentration must have one entry for each of the {len(levels)} columns")
         return self._with(
             concentration=tuple(
-                _pseudo_counts(c, int(n), X[:, j], j) for j, (c, n) in enumerate(zip(columns, levels, strict=True))
+                _pseudo_counts(c, int(n), j) for j, (c, n) in enumerate(zip(columns, levels, strict=True))
             ),
             n_levels=tuple(int(n) for n in levels),
         )
@@ -95,6 +96,18 @@ class Categorical(Family):
         if levels.ndim > 1 or levels.dtype.kind not in "iu" or np.any(levels < 1) or levels.size not in (1, d):
             raise ValueError(f"n_levels must be a whole number for each of the {d} columns, got {self.n_levels!r}")
         return np.broadcast_to(levels, (d,))
+
+    def law(self, names: Collection[str]) -> Law:
+        columns: Any = self.concentration
+        return self._law({"concentration": np.arange(sum(map(len, columns)))}, names)
+
+    def column_offsets(self, offsets: Offsets, j: int) -> dict[str, Any]:
+        columns: Any = self.concentration
+        first = sum(len(column) for column in columns[:j])
+        return {
+            name: value[first : first + len(columns[j])] if np.size(value) > 1 else value
+            for name, value in offsets.items()
+        }
 
     def with_levels(self, levels: Sequence[tuple[str, ...] | None]) -> Self:
         """As many levels as there are names, whether or not the rows hold them all."""
@@ -164,10 +177,9 @@ def _one_each(given: Any) -> bool:
     return isinstance(given, (list, tuple)) or (isinstance(given, np.ndarray) and given.ndim > 0)
 
 
-def _pseudo_counts(given: Any, n_levels: int, column: FloatArray, j: int) -> FloatArray:
+def _pseudo_counts(given: Any, n_levels: int, j: int) -> FloatArray:
     if given is None:
-        counts = np.bincount(column.astype(np.int64), minlength=n_levels) + 1.0
-        return n_levels * counts / counts.sum()
+        return np.full(n_levels, JEFFREYS)
     values = as_numbers("concentration", given)
     if values.ndim > 1 or values.size not in (1, n_levels):
         raise ValueError(
@@ -257,6 +269,34 @@ def _log_marginal(family, statistics, cache, k):
     for j in range(family.totals.size):
         value -= log_rising(family.totals[j], statistics[k, 0])
     return value
+
+
+@implements(verbs.n_parts, DirichletColumns)
+def _n_parts(family):
+    return family.totals.size
+
+
+@implements(verbs.n_learned, DirichletColumns)
+def _n_learned(family, j):
+    return family.first[j + 1] - family.first[j]
+
+
+@implements(verbs.set_learned, DirichletColumns)
+def _set_learned(family, base, j, c, offset):
+    s = family.first[j] + c
+    family.concentration[s] = base.concentration[s] * math.exp(offset)
+    total = 0.0
+    for level in range(family.first[j], family.first[j + 1]):
+        total += family.concentration[level]
+    family.totals[j] = total
+
+
+@implements(verbs.learned_evidence, DirichletColumns)
+def _learned_evidence(family, statistics, cache, k, j, c, work):
+    """Only the level itself and the total of the column depend on it."""
+    s = family.first[j] + c
+    value = log_rising(family.concentration[s], statistics[k, 1 + s])
+    return value - log_rising(family.totals[j], statistics[k, 0])
 
 
 @implements(verbs.draw_parameters, DirichletColumns)

@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.jit import kernel
 from ..core.special import digamma, less, log_rising
 from . import verbs
 from .arrays import per_column
@@ -45,6 +46,7 @@ class Exponential(Family):
     """
 
     learnable: ClassVar = ("shape", "rate")
+    spreads: ClassVar = {"shape": 0.7, "rate": 1.5}
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
 
@@ -125,14 +127,42 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
+@kernel
+def _evidence_of_column(family, statistics, k, j):
+    n, total = statistics[k, 0], statistics[k, 1 + j]
+    value = log_rising(family.shape[j], n) - n * math.log(family.rate[j] + total)
+    return value - family.shape[j] * math.log1p(total / family.rate[j])
+
+
 @implements(verbs.log_marginal, GammaRates)
 def _log_marginal(family, statistics, cache, k):
     value = 0.0
     for j in range(family.shape.size):
-        n, total = statistics[k, 0], statistics[k, 1 + j]
-        value += log_rising(family.shape[j], n) - n * math.log(family.rate[j] + total)
-        value -= family.shape[j] * math.log1p(total / family.rate[j])
+        value += _evidence_of_column(family, statistics, k, j)
     return value
+
+
+@implements(verbs.n_parts, GammaRates)
+def _n_parts(family):
+    return family.shape.size
+
+
+@implements(verbs.n_learned, GammaRates)
+def _n_learned(family, j):
+    return 2
+
+
+@implements(verbs.set_learned, GammaRates)
+def _set_learned(family, base, j, c, offset):
+    if c == 0:
+        family.shape[j] = base.shape[j] * math.exp(offset)
+    else:
+        family.rate[j] = base.rate[j] * math.exp(offset)
+
+
+@implements(verbs.learned_evidence, GammaRates)
+def _learned_evidence(family, statistics, cache, k, j, c, work):
+    return _evidence_of_column(family, statistics, k, j)
 
 
 @implements(verbs.draw_parameters, GammaRates)

@@ -18,7 +18,7 @@ from ..core.jit import kernel
 from ..core.special import FEW_FACTORS, digamma, less, log_beta_ratio, log_gamma_draw, log_rising
 from . import verbs
 from .arrays import per_column, require_counts
-from .base import Family, FloatArray, Layout, register
+from .base import JEFFREYS, Family, FloatArray, Layout, register
 from .verbs import implements, linear_in_row
 
 
@@ -36,8 +36,8 @@ class Geometric(Family):
     Parameters
     ----------
     a, b : float or one number per column, optional
-        The prior mean of a count is ``b / (a - 1)``. Default: a = 2, the smallest whole number for which it
-        is finite, and b the mean of the column.
+        The prior mean of a count is ``b / (a - 1)``. Default: learned, from a = 2, the smallest whole
+        number for which it is finite, and b half a failure more than the mean of the column.
 
     Examples
     --------
@@ -48,6 +48,7 @@ class Geometric(Family):
     """
 
     learnable: ClassVar = ("a", "b")
+    spreads: ClassVar = {"a": 0.7, "b": 1.5}
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
     cells: ClassVar = "counts"
@@ -58,8 +59,8 @@ class Geometric(Family):
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
         a = per_column("a", 2.0 if self.a is None else self.a, d)
-        # One more row with one more failure keeps a column of zeros proper.
-        mean = (X.sum(axis=0) + 1.0) / (len(X) + 1.0)
+        # Half a failure more than the mean: centred on the mean itself, rows of few failures on their own would be free.
+        mean = X.sum(axis=0) / max(len(X), 1) + JEFFREYS
         default = mean * np.maximum(a - 1.0, 1.0)
         return self._with(a=a, b=per_column("b", default if self.b is None else self.b, d))
 
@@ -117,12 +118,40 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
+@kernel
+def _evidence_of_column(family, statistics, k, j):
+    return log_beta_ratio(family.a[j], family.b[j], statistics[k, 0], statistics[k, 1 + j])
+
+
 @implements(verbs.log_marginal, BetaFailures)
 def _log_marginal(family, statistics, cache, k):
     value = 0.0
     for j in range(family.a.size):
-        value += log_beta_ratio(family.a[j], family.b[j], statistics[k, 0], statistics[k, 1 + j])
+        value += _evidence_of_column(family, statistics, k, j)
     return value
+
+
+@implements(verbs.n_parts, BetaFailures)
+def _n_parts(family):
+    return family.a.size
+
+
+@implements(verbs.n_learned, BetaFailures)
+def _n_learned(family, j):
+    return 2
+
+
+@implements(verbs.set_learned, BetaFailures)
+def _set_learned(family, base, j, c, offset):
+    if c == 0:
+        family.a[j] = base.a[j] * math.exp(offset)
+    else:
+        family.b[j] = base.b[j] * math.exp(offset)
+
+
+@implements(verbs.learned_evidence, BetaFailures)
+def _learned_evidence(family, statistics, cache, k, j, c, work):
+    return _evidence_of_column(family, statistics, k, j)
 
 
 @implements(verbs.draw_parameters, BetaFailures)

@@ -1,19 +1,70 @@
-"""Hyperparameters that are learned: their sizes, and the family with some of them multiplied by factors."""
+"""Hyperparameters that are learned: how far they may stray from their defaults, and the family with some of them moved.
+
+A hyperparameter is moved on its *line*: that of its logarithm, or of itself where it is a location. Offsets on the line
+are zero at the default, so that they mean the same in all units of the rows.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Offsets by name of the hyperparameter: one number for all of it, or one for each of its entries.
+Offsets = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Law:
+    """Independent normal laws, around zero, of the offsets of learned hyperparameters.
+
+    Attributes
+    ----------
+    places : dict of arrays
+        Where the entries of each learned hyperparameter stand among all offsets, which are in the order of the kernels.
+    spreads : array
+        Standard deviation of each offset; zero where it stays at zero.
+    """
+
+    places: Mapping[str, IntArray]
+    spreads: FloatArray
+
+    def by_name(self, offsets: FloatArray) -> dict[str, FloatArray]:
+        """Offsets of the hyperparameters that are learned."""
+        return {name: offsets[place] for name, place in self.places.items()}
+
+    def in_order(self, offsets: Offsets) -> FloatArray:
+        """All offsets, those that are not named zero."""
+        out = np.zeros(len(self.spreads))
+        for name, values in offsets.items():
+            out[self.places[name]] = values
+        return out
+
+    def log_density(self, offsets: FloatArray) -> float:
+        """Log density of offsets."""
+        learned = self.spreads > 0
+        z = offsets[learned] / self.spreads[learned]
+        return float(-0.5 * (z @ z) - np.log(self.spreads[learned]).sum() - 0.5 * len(z) * math.log(2.0 * math.pi))
 
 
 class Learnable:
     """What a family says about hyperparameters that may be learned; a part of ``Family``."""
 
-    # Hyperparameters that may be learned from the data; None: every field of positive floats.
+    # Standard deviations of the offsets of hyperparameters that are learned where they are left as None, by name, in
+    # the order in which ``verbs.set_learned`` numbers those of a column.
+    spreads: ClassVar[Mapping[str, float]] = {}
+    # Hyperparameters that are locations: they are shifted, in units of the columns, and not multiplied.
+    locations: ClassVar[tuple[str, ...]] = ()
+    # Whether the learned hyperparameters of each column are its own, so that columns can be taken apart.
+    learns_by_column: ClassVar[bool] = True
+    # Hyperparameters that ``countless.tuning`` may multiply; None: every field of positive floats.
     learnable: ClassVar[tuple[str, ...] | None] = None
     # Whether ``row_statistics`` does not depend on them: then statistics stay as they are while they are learned.
     statistics_stay: ClassVar[bool] = False
@@ -21,6 +72,38 @@ class Learnable:
     def lower_bound(self, name: str) -> float:
         """Bound that a learnable hyperparameter must stay above; the family is resolved."""
         return 0.0
+
+    def left_open(self) -> tuple[str, ...]:
+        """Hyperparameters that are learned because nobody has set them; the family is not resolved.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> cl.families.Poisson(shape=2.0).left_open()
+        ('rate',)
+        """
+        return tuple(name for name in self.spreads if getattr(self, name) is None)
+
+    def offered(self) -> tuple[str, ...]:
+        """Hyperparameters that are learned where nobody sets them."""
+        return tuple(self.spreads)
+
+    def law(self, names: Collection[str]) -> Law:
+        """The law of the offsets of the named hyperparameters, all others fixed; the family is resolved."""
+        n_fields = len(self.spreads)
+        if not n_fields:
+            return Law({}, np.zeros(0))
+        n_columns = np.size(getattr(self, next(iter(self.spreads))))
+        numbers = np.arange(n_columns) * n_fields
+        places = {name: numbers + at for at, name in enumerate(self.spreads)}
+        return self._law(places, names)
+
+    def _law(self, places: Mapping[str, IntArray], names: Collection[str]) -> Law:
+        """The law where the entries of each hyperparameter have these places."""
+        spreads = np.zeros(sum(map(len, places.values())))
+        for name in names:
+            spreads[places[name]] = self.spreads[name]
+        return Law({name: places[name] for name in places if name in names}, spreads)
 
     def tunable(self) -> dict[str, float]:
         """Hyperparameters that may be learned, by name, each with its size; the family is resolved.
@@ -38,11 +121,13 @@ class Learnable:
         sizes = {name: _log_size(getattr(self, name)) for name in names}
         return {name: math.exp(size) for name, size in sizes.items() if size is not None}
 
-    def with_tuned(self, log_factors: Mapping[str, float]) -> Self:
-        """Copy with some hyperparameters multiplied by the exponentials of ``log_factors``; the family is resolved.
+    def with_tuned(self, offsets: Offsets) -> Self:
+        """Copy with some hyperparameters moved by offsets on their lines; the family is resolved.
 
-        An array or a matrix is multiplied as a whole, and so is what a number with a lower bound has above it.
-        Any real log factors give a valid family, and they mean the same in all units of the rows.
+        A positive hyperparameter is multiplied by the exponential of its offset, and so is what a number with a lower
+        bound has above it; one offset multiplies an array or a matrix as a whole, as many as it has entries (or a
+        matrix columns) each of them. Any real offsets give a valid family, and they mean the same in all units of the
+        rows.
 
         Examples
         --------
@@ -53,18 +138,23 @@ class Learnable:
         3.0
         """
         known = self.tunable() if self.learnable is None else self.learnable
-        unknown = [name for name in log_factors if name not in known]
+        unknown = [name for name in offsets if name not in known and name not in self.spreads]
         if unknown:
             raise ValueError(
                 f"log_factors: {unknown[0]!r} is not learnable; choose among {', '.join(map(repr, known))}"
             )
-        return self._with(
-            **{
-                name: _multiplied(getattr(self, name), math.exp(log_factor), self.lower_bound(name))
-                for name, log_factor in log_factors.items()
-                if log_factor != 0.0
-            }
-        )
+        return self._with(**{name: self._moved(name, offset) for name, offset in offsets.items() if np.any(offset)})
+
+    def column_offsets(self, offsets: Offsets, j: int) -> dict[str, Any]:
+        """What offsets of the hyperparameters of all columns are for the family of column ``j`` alone."""
+        return {name: value[j : j + 1] if np.size(value) > 1 else value for name, value in offsets.items()}
+
+    def _moved(self, name: str, offset: Any) -> Any:
+        """One hyperparameter moved on its line."""
+        value = getattr(self, name)
+        if name in self.locations:
+            return np.asarray(value) + offset
+        return _multiplied(value, np.exp(offset), self.lower_bound(name))
 
     def _with(self, **changes: Any) -> Self:
         raise NotImplementedError
@@ -84,9 +174,14 @@ def _log_size(value: Any) -> float | None:
     return float(np.mean(np.log(array))) if np.all(array > 0) else None
 
 
-def _multiplied(value: Any, factor: float, bound: float) -> Any:
+def _multiplied(value: Any, factor: Any, bound: float) -> Any:
     if isinstance(value, (list, tuple)):
-        return type(value)(_multiplied(part, factor, bound) for part in value)
+        ends = np.cumsum([np.size(part) for part in value])[:-1]
+        factors = np.split(factor, ends) if np.ndim(factor) else [factor] * len(value)
+        return type(value)(_multiplied(part, each, bound) for part, each in zip(value, factors, strict=True))
     if isinstance(value, np.ndarray):
+        if value.ndim == 2 and np.size(factor) > 1:
+            root = np.sqrt(factor)
+            return value * np.outer(root, root)
         return bound + (value - bound) * factor if bound else value * factor
-    return bound + (float(value) - bound) * factor
+    return bound + (float(value) - bound) * np.asarray(factor).item()

@@ -18,14 +18,14 @@ from ..core.special import digamma, less, log_gamma_draw, log_rising, normalise_
 from ..core.validate import whole_number
 from . import verbs
 from .arrays import per_column, require_counts
-from .base import Family, FloatArray, Layout, register
+from .base import JEFFREYS, Family, FloatArray, Layout, register
 from .verbs import implements, linear_in_row
 
 
 @linear_in_row
 class DirichletBins(NamedTuple):
     concentration: FloatArray
-    total: float
+    total: FloatArray
 
 
 @register("multinomial")
@@ -38,8 +38,7 @@ class Multinomial(Family):
     Parameters
     ----------
     concentration : float or one number per bin, optional
-        Dirichlet pseudo-counts. Default: proportional to the totals of the bins in the data and one per bin
-        on average, so that an empty cluster predicts the overall histogram. The sources use ones.
+        Dirichlet pseudo-counts. Default: learned, from 1/2 for every bin (Jeffreys). The sources use ones.
     trials : int
         Total of the rows that ``sample`` draws; no role in inference.
 
@@ -52,6 +51,7 @@ class Multinomial(Family):
     """
 
     learnable: ClassVar = ("concentration",)
+    spreads: ClassVar = {"concentration": 1.5}
     statistics_stay: ClassVar = True
     cells: ClassVar = "shares"
 
@@ -60,11 +60,8 @@ class Multinomial(Family):
 
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
-        totals = X.sum(axis=0) + 1.0
-        default = d * totals / totals.sum()
-        return self._with(
-            concentration=per_column("concentration", default if self.concentration is None else self.concentration, d)
-        )
+        given = JEFFREYS if self.concentration is None else self.concentration
+        return self._with(concentration=per_column("concentration", given, d))
 
     def __post_init__(self) -> None:
         whole_number("trials", self.trials, 0)
@@ -74,7 +71,7 @@ class Multinomial(Family):
 
     def prepare(self) -> DirichletBins:
         concentration = np.ascontiguousarray(self.concentration, dtype=np.float64)
-        return DirichletBins(concentration, float(concentration.sum()))
+        return DirichletBins(concentration, np.array([concentration.sum()]))
 
     def layout(self) -> Layout:
         d = np.size(np.asarray(self.concentration))
@@ -142,7 +139,7 @@ def _log_predictive(family, statistics, cache, k, row, work):
         + math.log(product)
         - math.log(own)
         + log_rising(1.0, total)
-        - log_rising(family.total + cache[k, 0], total)
+        - log_rising(family.total[0] + cache[k, 0], total)
     )
 
 
@@ -156,7 +153,7 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
             start = family.concentration[j] + less(statistics[k, 1 + j], count)
             total += count
             value += log_rising(start, count) - log_rising(1.0, count)
-    return value + log_rising(1.0, total) - log_rising(family.total + less(cache[k, 0], total), total)
+    return value + log_rising(1.0, total) - log_rising(family.total[0] + less(cache[k, 0], total), total)
 
 
 @implements(verbs.log_marginal, DirichletBins)
@@ -165,7 +162,27 @@ def _log_marginal(family, statistics, cache, k):
     value = statistics[k, 1 + d]
     for j in range(d):
         value += log_rising(family.concentration[j], statistics[k, 1 + j])
-    return value - log_rising(family.total, cache[k, 0])
+    return value - log_rising(family.total[0], cache[k, 0])
+
+
+@implements(verbs.n_learned, DirichletBins)
+def _n_learned(family, j):
+    return family.concentration.size
+
+
+@implements(verbs.set_learned, DirichletBins)
+def _set_learned(family, base, j, c, offset):
+    family.concentration[c] = base.concentration[c] * math.exp(offset)
+    total = 0.0
+    for s in range(family.concentration.size):
+        total += family.concentration[s]
+    family.total[0] = total
+
+
+@implements(verbs.learned_evidence, DirichletBins)
+def _learned_evidence(family, statistics, cache, k, j, c, work):
+    """Only the bin itself and the total depend on it; the cache, the total of the counts, does not."""
+    return log_rising(family.concentration[c], statistics[k, 1 + c]) - log_rising(family.total[0], cache[k, 0])
 
 
 @implements(verbs.draw_parameters, DirichletBins)
@@ -197,7 +214,7 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
     # Histograms without a single count say nothing about the bins.
     weight = 1.0 if empty or counts <= 0.0 else prior_weight
     for j in range(d):
-        share = (weight * family.concentration[j] + statistics[k, 1 + j]) / (weight * family.total + counts)
+        share = (weight * family.concentration[j] + statistics[k, 1 + j]) / (weight * family.total[0] + counts)
         parameters[k, j] = max(share, 1e-300)
     return empty
 
@@ -205,7 +222,7 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
 @implements(verbs.log_prior, DirichletBins)
 def _log_prior(family, parameters, k):
     """Density in the soft-max basis: of the logarithms of the odds against the last bin."""
-    value = math.lgamma(family.total)
+    value = math.lgamma(family.total[0])
     for j in range(family.concentration.size):
         value += family.concentration[j] * math.log(parameters[k, j]) - math.lgamma(family.concentration[j])
     return value
@@ -214,7 +231,7 @@ def _log_prior(family, parameters, k):
 @implements(verbs.expected_natural, DirichletBins)
 def _expected_natural(family, statistics, cache, k, out):
     d = family.concentration.size
-    total = digamma(family.total + cache[k, 0])
+    total = digamma(family.total[0] + cache[k, 0])
     out[0] = 0.0
     for j in range(d):
         out[1 + j] = digamma(family.concentration[j] + statistics[k, 1 + j]) - total

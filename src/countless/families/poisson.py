@@ -12,10 +12,11 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.jit import kernel
 from ..core.special import digamma, less, log_rising
 from . import verbs
 from .arrays import per_column, require_counts
-from .base import Family, FloatArray, Layout, register
+from .base import JEFFREYS, Family, FloatArray, Layout, register
 from .verbs import implements, linear_in_row
 
 
@@ -34,7 +35,7 @@ class Poisson(Family):
     ----------
     shape, rate : float or one number per column, optional
         The prior mean of a column's rate is ``shape / rate``, its variance ``shape / rate**2``. Default:
-        shape 1 and the mean of the column, an exponential prior as wide as the counts themselves.
+        learned, from shape 1 and half a count more than the mean of the column.
 
     Examples
     --------
@@ -45,6 +46,7 @@ class Poisson(Family):
     """
 
     learnable: ClassVar = ("shape", "rate")
+    spreads: ClassVar = {"shape": 0.7, "rate": 1.5}
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
     cells: ClassVar = "counts"
@@ -55,8 +57,8 @@ class Poisson(Family):
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
         shape = per_column("shape", 1.0 if self.shape is None else self.shape, d)
-        # One more row with one more count keeps a column of zeros proper.
-        mean = (X.sum(axis=0) + 1.0) / (len(X) + 1.0)
+        # Half a count more than the mean: centred on the mean itself, rows of few counts on their own would be free.
+        mean = X.sum(axis=0) / max(len(X), 1) + JEFFREYS
         return self._with(shape=shape, rate=per_column("rate", shape / mean if self.rate is None else self.rate, d))
 
     def check(self, X: FloatArray) -> None:
@@ -124,16 +126,43 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
+@kernel
+def _evidence_of_column(family, statistics, k, j):
+    n, total = statistics[k, 0], statistics[k, 1 + j]
+    value = log_rising(family.shape[j], total) - total * math.log(family.rate[j] + n)
+    return value - family.shape[j] * math.log1p(n / family.rate[j])
+
+
 @implements(verbs.log_marginal, GammaCounts)
 def _log_marginal(family, statistics, cache, k):
     d = family.shape.size
-    n = statistics[k, 0]
     value = statistics[k, 1 + d]
     for j in range(d):
-        total = statistics[k, 1 + j]
-        value += log_rising(family.shape[j], total) - total * math.log(family.rate[j] + n)
-        value -= family.shape[j] * math.log1p(n / family.rate[j])
+        value += _evidence_of_column(family, statistics, k, j)
     return value
+
+
+@implements(verbs.n_parts, GammaCounts)
+def _n_parts(family):
+    return family.shape.size
+
+
+@implements(verbs.n_learned, GammaCounts)
+def _n_learned(family, j):
+    return 2
+
+
+@implements(verbs.set_learned, GammaCounts)
+def _set_learned(family, base, j, c, offset):
+    if c == 0:
+        family.shape[j] = base.shape[j] * math.exp(offset)
+    else:
+        family.rate[j] = base.rate[j] * math.exp(offset)
+
+
+@implements(verbs.learned_evidence, GammaCounts)
+def _learned_evidence(family, statistics, cache, k, j, c, work):
+    return _evidence_of_column(family, statistics, k, j)
 
 
 @implements(verbs.draw_parameters, GammaCounts)

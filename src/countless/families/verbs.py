@@ -213,6 +213,40 @@ def draw_missing(family, statistics, cache, k, row, rng, work):
     return
 
 
+# --- for hyperparameters that are learned -------------------------------------------------------------------------
+
+
+@optional
+def n_parts(family):
+    """Number of parts whose evidences multiply, the columns of most families; default, one block."""
+    return 1
+
+
+@optional
+def n_learned(family, j):
+    """Number of learned hyperparameters of part ``j``; default, none."""
+    return 0
+
+
+@conditional
+def set_learned(family, base, j, c, offset):
+    """Set number ``c`` of the learned hyperparameters of part ``j`` to that of ``base`` plus an offset, in place.
+
+    The offset is one on the line of the hyperparameter: of its logarithm, or of itself where it is a location. What
+    results must depend on ``base`` and on the offsets alone, not on the order in which they were set.
+    """
+
+
+@optional
+def learned_evidence(family, statistics, cache, k, j, c, work):
+    """Log evidence of cluster ``k``, up to terms without the learned hyperparameter ``c`` of part ``j``.
+
+    ``cache[k]`` may be overwritten. Default: the whole evidence.
+    """
+    refresh(family, statistics, cache, k, work)
+    return log_marginal(family, statistics, cache, k)
+
+
 # --- with defaults that a family may replace by something faster ------------------------------------------------
 
 

@@ -22,6 +22,13 @@ IntArray = NDArray[np.int64]
 KEPT = ("statistics", "cache", "parameters")
 
 
+def own_hyper(hyper: Any) -> Any:
+    """A copy of hyperparameters, as kernels receive them, whose arrays may be changed."""
+    if isinstance(hyper, np.ndarray):
+        return hyper.copy()
+    return type(hyper)(*map(own_hyper, hyper)) if isinstance(hyper, tuple) else hyper
+
+
 class ClusterArrays(NamedTuple):
     """Clusters as kernels receive them: one row per slot, scratch space, and the scoring board (by columns)."""
 
@@ -51,7 +58,7 @@ class Clusters:
         self.arrays = self._allocate(capacity)
 
     def _allocate(self, capacity: int) -> ClusterArrays:
-        statistics, cache, work = self.family.allocate(capacity)
+        statistics, cache, work = self.family.allocate(capacity, self.hyper)
         layout = self.family.layout()
         return ClusterArrays(
             statistics, cache, work, np.zeros((layout.board, capacity)), np.full((capacity, layout.parameters), np.nan)
@@ -61,6 +68,10 @@ class Clusters:
         """Use these hyperparameters from now on; caches must be rebuilt."""
         self.family = family
         self.hyper = family.prepare()
+
+    def set_hyper(self, hyper: Any) -> None:
+        """Use these hyperparameters of the same family from now on; caches must be rebuilt."""
+        self.hyper = hyper
 
     def enlarge(self, capacity: int) -> None:
         """Make room for so many slots; slots keep their numbers."""
@@ -82,7 +93,7 @@ class Clusters:
     def copy(self) -> Clusters:
         """An independent copy."""
         twin = Clusters.__new__(Clusters)
-        twin.family, twin.hyper = self.family, self.hyper
+        twin.family, twin.hyper = self.family, own_hyper(self.hyper)
         twin.arrays = ClusterArrays._make(array.copy() for array in self.arrays)
         return twin
 

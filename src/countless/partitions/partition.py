@@ -50,7 +50,7 @@ class Partition:
         self.rows = rows
         self.seats = Seats(prior, labels, concentration)
         self.clusters = Clusters(family, self.seats.capacity)
-        self.log_new = log_prior_predictives(family, rows) if log_new is None else log_new
+        self.log_new = log_prior_predictives(family, self.hyper, rows) if log_new is None else log_new
         self._rebuild()
 
     @property
@@ -148,8 +148,13 @@ class Partition:
     def set_family(self, family: Family) -> None:
         """Use these hyperparameters from now on."""
         self.clusters.set_family(family)
-        self.log_new = log_prior_predictives(family, self.rows)
+        self.log_new = log_prior_predictives(family, self.hyper, self.rows)
         self._rebuild()
+
+    def refresh(self) -> None:
+        """Bring up to date what depends on hyperparameters that were changed in place; statistics stay."""
+        refresh_slots(self.hyper, self.clusters.arrays, self.seats.in_use)
+        self.log_new = log_prior_predictives(self.clusters.family, self.hyper, self.rows)
 
     def rebuild(self) -> float:
         """Recompute statistics and caches from the rows; returns how far the statistics had drifted.
@@ -182,11 +187,11 @@ class Partition:
         return value + prior.log_concentration_prior(self.concentration) if prior.is_learned else value
 
 
-def log_prior_predictives(family: Family, rows: FloatArray) -> FloatArray:
-    """Log prior predictive of each row."""
-    empty = family.allocate(1)
+def log_prior_predictives(family: Family, hyper: Any, rows: FloatArray) -> FloatArray:
+    """Log prior predictive of each row under ``hyper``, hyperparameters of the family."""
+    empty = family.allocate(1, hyper)
     out = np.empty(len(rows))
-    _score_rows(family.prepare(), empty.statistics, empty.cache, rows, empty.work, out)
+    _score_rows(hyper, empty.statistics, empty.cache, rows, empty.work, out)
     return out
 
 

@@ -36,6 +36,9 @@ class Tunable(Protocol):
     def tuned(self, log_factors: Mapping[str, float], log_hyperprior: float = 0.0) -> Any:
         """The same problem with hyperparameters multiplied."""
 
+    def learning(self) -> Any:
+        """The same problem where engines learn the hyperparameters that nobody has set."""
+
     def some(self, which: Any) -> Any:
         """The same problem for some of the rows."""
 

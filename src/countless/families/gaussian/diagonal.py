@@ -56,6 +56,8 @@ class DiagonalGaussian(Family):
     """
 
     learnable: ClassVar = ("mean_strength", "scale", "dof")
+    spreads: ClassVar = {"mean": 1.0, "mean_strength": 1.0, "scale": 1.0, "dof": 0.7}
+    locations: ClassVar = ("mean",)
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
 
@@ -180,17 +182,51 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
+@kernel
+def _evidence_of_column(family, statistics, k, j):
+    d = family.mean.size
+    n = statistics[k, 0]
+    growth = _growth(family, n, statistics[k, 1 + j], statistics[k, 1 + d + j], j)
+    value = log_rising(0.5 * family.dof[j], 0.5 * n)
+    value -= 0.5 * (n * math.log(family.scale[j] + growth) + family.dof[j] * math.log1p(growth / family.scale[j]))
+    return value + 0.5 * math.log(family.mean_strength[j] / (family.mean_strength[j] + n))
+
+
 @implements(verbs.log_marginal, NormalInverseGamma)
 def _log_marginal(family, statistics, cache, k):
     d = family.mean.size
-    n = statistics[k, 0]
-    value = -0.5 * n * d * LOG_PI
+    value = -0.5 * statistics[k, 0] * d * LOG_PI
     for j in range(d):
-        growth = _growth(family, n, statistics[k, 1 + j], statistics[k, 1 + d + j], j)
-        value += log_rising(0.5 * family.dof[j], 0.5 * n)
-        value -= 0.5 * (n * math.log(family.scale[j] + growth) + family.dof[j] * math.log1p(growth / family.scale[j]))
-        value += 0.5 * math.log(family.mean_strength[j] / (family.mean_strength[j] + n))
+        value += _evidence_of_column(family, statistics, k, j)
     return value
+
+
+@implements(verbs.n_parts, NormalInverseGamma)
+def _n_parts(family):
+    return family.mean.size
+
+
+@implements(verbs.n_learned, NormalInverseGamma)
+def _n_learned(family, j):
+    return 4
+
+
+@implements(verbs.set_learned, NormalInverseGamma)
+def _set_learned(family, base, j, c, offset):
+    """Mean, mean strength, scale and dof of a column."""
+    if c == 0:
+        family.mean[j] = base.mean[j] + offset
+    elif c == 1:
+        family.mean_strength[j] = base.mean_strength[j] * math.exp(offset)
+    elif c == 2:
+        family.scale[j] = base.scale[j] * math.exp(offset)
+    else:
+        family.dof[j] = base.dof[j] * math.exp(offset)
+
+
+@implements(verbs.learned_evidence, NormalInverseGamma)
+def _learned_evidence(family, statistics, cache, k, j, c, work):
+    return _evidence_of_column(family, statistics, k, j)
 
 
 @implements(verbs.draw_parameters, NormalInverseGamma)

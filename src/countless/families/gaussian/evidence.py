@@ -23,16 +23,16 @@ MANY_DOF = 1e4
 def _log_marginal(family, statistics, cache, k):
     d = family.mean.size
     n = statistics[k, 0]
-    grown = cache[k, _LOG_DET] - family.log_det_scale
-    if family.dof > MANY_DOF:
+    grown = cache[k, _LOG_DET] - family.log_det_scale[0]
+    if family.dof[0] > MANY_DOF:
         grown = _log_det_growth(family, statistics, k)
     total = 0.5 * (
         -n * (d * LOG_PI + cache[k, _LOG_DET])
-        - family.dof * grown
-        + d * math.log(family.mean_strength / cache[k, _STRENGTH])
+        - family.dof[0] * grown
+        + d * math.log(family.mean_strength[0] / cache[k, _STRENGTH])
     )
     for j in range(d):
-        total += log_rising(0.5 * (family.dof - j), 0.5 * n)
+        total += log_rising(0.5 * (family.dof[0] - j), 0.5 * n)
     return total
 
 

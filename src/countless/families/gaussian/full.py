@@ -9,6 +9,7 @@ a new row is Student-t with v - D + 1 degrees of freedom (Raykov et al. 2016, ap
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -29,6 +30,7 @@ from ...core.special import (
 from .. import verbs
 from ..arrays import column_moments, one_number, per_column
 from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
+from ..learnable import Law
 from ..missing import fill_missing
 from ..verbs import implements, linear_in_row
 from .covariances import covariance_matrix, covariance_with_missing, default_covariance
@@ -39,13 +41,17 @@ _STRENGTH, _DOF, _LOG_DET, _CONSTANT, _WITHOUT, _MEAN = 0, 1, 2, 3, 4, 5
 
 @linear_in_row
 class NormalInverseWishart(NamedTuple):
-    """Hyperparameters as kernels receive them; ``scale`` is packed by columns."""
+    """Hyperparameters as kernels receive them; ``scale`` is packed by columns.
+
+    ``column_logs`` are the logarithms of what the columns of the scale have been multiplied by.
+    """
 
     mean: FloatArray
-    mean_strength: float
+    mean_strength: FloatArray
     scale: FloatArray
-    dof: float
-    log_det_scale: float
+    dof: FloatArray
+    log_det_scale: FloatArray
+    column_logs: FloatArray
 
 
 @register("gaussian")
@@ -85,6 +91,8 @@ class Gaussian(Family):
     """
 
     learnable: ClassVar = ("mean_strength", "scale", "dof")
+    spreads: ClassVar = {"mean": 1.0, "mean_strength": 1.0, "scale": 1.0, "dof": 0.7}
+    locations: ClassVar = ("mean",)
     statistics_stay: ClassVar = True
     missing: ClassVar = "drawn"
 
@@ -120,6 +128,12 @@ class Gaussian(Family):
 
         return GaussianPart(self, n_columns)
 
+    def law(self, names: Collection[str]) -> Law:
+        d = np.size(np.asarray(self.mean))
+        numbers = np.arange(2 * d + 2)
+        parts = (numbers[:d], numbers[d : d + 1], numbers[d + 1 : 2 * d + 1], numbers[2 * d + 1 :])
+        return self._law(dict(zip(self.spreads, parts, strict=True)), names)
+
     def lower_bound(self, name: str) -> float:
         return np.size(np.asarray(self.mean)) - 1.0 if name == "dof" else 0.0
 
@@ -137,10 +151,11 @@ class Gaussian(Family):
         scale = np.asarray(self.scale, dtype=np.float64)
         return NormalInverseWishart(
             np.ascontiguousarray(self.mean, dtype=np.float64),
-            float(self.mean_strength or 0.0),
+            np.array([float(self.mean_strength or 0.0)]),
             pack(scale),
-            float(self.dof or 0.0),
-            float(np.linalg.slogdet(scale)[1]),
+            np.array([float(self.dof or 0.0)]),
+            np.array([float(np.linalg.slogdet(scale)[1])]),
+            np.zeros(len(scale)),
         )
 
     def layout(self) -> Layout:
@@ -194,10 +209,10 @@ def _refresh(family, statistics, cache, k, work):
     """P, the scale with the growth of these rows, then its Cholesky factor."""
     d = family.mean.size
     n = statistics[k, 0]
-    strength = family.mean_strength + n
+    strength = family.mean_strength[0] + n
     at = _MEAN + d
     for j in range(d):
-        cache[k, _MEAN + j] = (family.mean_strength * family.mean[j] + statistics[k, 1 + j]) / strength
+        cache[k, _MEAN + j] = (family.mean_strength[0] * family.mean[j] + statistics[k, 1 + j]) / strength
     entry = 0
     if n > 0.0:
         for j in range(d):
@@ -221,7 +236,7 @@ def growth(family, statistics, k, i, j, entry):
     d = family.mean.size
     n = statistics[k, 0]
     one, other = statistics[k, 1 + i] / n, statistics[k, 1 + j] / n
-    weight = n * (family.mean_strength / (family.mean_strength + n))
+    weight = n * (family.mean_strength[0] / (family.mean_strength[0] + n))
     scatter = less(statistics[k, 1 + d + entry], one * statistics[k, 1 + j])
     return scatter + weight * (one - family.mean[i]) * (other - family.mean[j])
 
@@ -233,16 +248,16 @@ def _set_constants(family, cache, k, n):
     The prior is added to whole numbers last: a dof next to its bound D - 1, or a tiny strength, would be lost in them.
     """
     d = family.mean.size
-    c, excess = family.mean_strength + n, family.dof - (d - 1.0)
+    c, excess = family.mean_strength[0] + n, family.dof[0] - (d - 1.0)
     log_det = log_determinant(cache, k, _MEAN + d, d)
     cache[k, _STRENGTH] = c
-    cache[k, _DOF] = family.dof + n
+    cache[k, _DOF] = family.dof[0] + n
     cache[k, _LOG_DET] = log_det
     half = 0.5 * d
     cache[k, _CONSTANT] = (
         log_rising(0.5 * (excess + n), half) - half * (LOG_PI + math.log((c + 1.0) / c)) - 0.5 * log_det
     )
-    before = family.mean_strength + (n - 1.0)
+    before = family.mean_strength[0] + (n - 1.0)
     if before > 0.0 and excess + (n - 1.0) > 0.0:
         cache[k, _WITHOUT] = (
             log_rising(0.5 * (excess + (n - 1.0)), half) - half * (LOG_PI + math.log(c / before)) - 0.5 * log_det
@@ -305,7 +320,7 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
         work[j] = row[j] - cache[k, _MEAN + j]
     square = solved_square(cache, k, _MEAN + d, d, work)
     others = statistics[k, 0] - 1.0
-    share = square * cache[k, _STRENGTH] / (family.mean_strength + others)
+    share = square * cache[k, _STRENGTH] / (family.mean_strength[0] + others)
     if share < 1.0 - 1e-6 and others > 0.5:
         return cache[k, _WITHOUT] + 0.5 * (cache[k, _DOF] - 1.0) * math.log1p(-share)
     # The row makes up nearly all of P, or is alone: the difference would be rounding only.
@@ -313,6 +328,34 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     value = verbs.log_predictive(family, statistics, cache, k, row, work)
     verbs.add(family, statistics, cache, k, row, work)
     return value
+
+
+@implements(verbs.n_learned, NormalInverseWishart)
+def _n_learned(family, j):
+    return 2 * family.mean.size + 2
+
+
+@implements(verbs.set_learned, NormalInverseWishart)
+def _set_learned(family, base, j, c, offset):
+    """The means, the mean strength, the scale of each column, and the degrees of freedom above D - 1."""
+    d = family.mean.size
+    if c < d:
+        family.mean[c] = base.mean[c] + offset
+    elif c == d:
+        family.mean_strength[0] = base.mean_strength[0] * math.exp(offset)
+    elif c <= 2 * d:
+        family.column_logs[c - d - 1] = offset
+        entry = 0
+        total = 0.0
+        for column in range(d):
+            total += family.column_logs[column]
+            for row in range(column, d):
+                both = 0.5 * (family.column_logs[column] + family.column_logs[row])
+                family.scale[entry] = base.scale[entry] * math.exp(both)
+                entry += 1
+        family.log_det_scale[0] = base.log_det_scale[0] + total
+    else:
+        family.dof[0] = (d - 1.0) + (base.dof[0] - (d - 1.0)) * math.exp(offset)
 
 
 @kernel
@@ -329,7 +372,7 @@ def _divergence(family, row, centre):
     factor = np.empty((1, family.scale.size))
     difference = np.empty(d)
     for entry in range(family.scale.size):
-        factor[0, entry] = family.scale[entry] / family.dof
+        factor[0, entry] = family.scale[entry] / family.dof[0]
     for j in range(d):
         difference[j] = row[j] - centre[1 + j]
     factorise(factor, 0, 0, d)

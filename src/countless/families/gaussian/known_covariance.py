@@ -9,8 +9,9 @@ second diagonal, the columns are independent: the posterior precision of the mea
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,17 +20,22 @@ from ...core.special import LOG_2PI, scatter
 from .. import verbs
 from ..arrays import column_moments, per_column
 from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
+from ..learnable import Law, Offsets
 from ..verbs import implements, linear_in_row
 from .covariances import covariance_matrix, default_covariance
 
 
 @linear_in_row
 class KnownCovariance(NamedTuple):
-    """Prior in the basis ``y = whitener @ x``, where rows have unit covariance about their cluster mean."""
+    """Prior in the basis ``y = whitener @ x``, where rows have covariance ``within`` I about their cluster mean.
+
+    The whitener does not depend on the size of the covariance, so that statistics stay while that is learned.
+    """
 
     whitener: FloatArray
     mean: FloatArray
     variance: FloatArray
+    within: FloatArray
     log_det: float
 
 
@@ -58,6 +64,10 @@ class GaussianKnownCovariance(Family):
     """
 
     learnable: ClassVar = ("covariance", "mean_covariance")
+    spreads: ClassVar = {"mean": 1.0, "covariance": 2.0, "mean_covariance": 1.0}
+    locations: ClassVar = ("mean",)
+    learns_by_column: ClassVar = False
+    statistics_stay: ClassVar = True
 
     covariance: ArrayLike | None = None
     mean: ArrayLike | None = None
@@ -77,6 +87,10 @@ class GaussianKnownCovariance(Family):
             else covariance_matrix("mean_covariance", self.mean_covariance, d),
         )
 
+    def law(self, names: Collection[str]) -> Law:
+        numbers = np.arange(np.size(np.asarray(self.mean)) + 2)
+        return self._law({"mean": numbers[:-2], "covariance": numbers[-2:-1], "mean_covariance": numbers[-1:]}, names)
+
     def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         mean, variance = column_moments(X)
         return mean, np.sqrt(variance)
@@ -92,12 +106,15 @@ class GaussianKnownCovariance(Family):
     def prepare(self) -> KnownCovariance:
         from scipy.linalg import eigh
 
-        variance, vectors = eigh(np.asarray(self.mean_covariance), np.asarray(self.covariance))
+        covariance = np.asarray(self.covariance, dtype=np.float64)
+        within = math.exp(float(np.linalg.slogdet(covariance)[1]) / len(covariance))
+        variance, vectors = eigh(np.asarray(self.mean_covariance) / within, covariance / within)
         whitener = np.ascontiguousarray(vectors.T)
         return KnownCovariance(
             whitener,
             whitener @ np.asarray(self.mean, dtype=np.float64),
-            np.ascontiguousarray(variance),
+            np.ascontiguousarray(variance) * within,
+            np.array([within]),
             float(np.linalg.slogdet(whitener)[1]),
         )
 
@@ -105,12 +122,32 @@ class GaussianKnownCovariance(Family):
         d = np.size(np.asarray(self.mean))
         return Layout(2 + d, 1 + 2 * d, d, 4 + 2 * d)
 
+    def column_offsets(self, offsets: Offsets, j: int) -> dict[str, Any]:
+        """The offset of a mean is in the whitened basis, also in that of one column."""
+        moved = dict(offsets)
+        if np.size(offsets.get("mean", 0.0)) > 1:
+            shift = np.linalg.solve(self.prepare().whitener, offsets["mean"])
+            alone = self._with(
+                covariance=np.asarray(self.covariance)[j : j + 1, j : j + 1],
+                mean=np.asarray(self.mean)[j : j + 1],
+                mean_covariance=np.asarray(self.mean_covariance)[j : j + 1, j : j + 1],
+            )
+            moved["mean"] = alone.prepare().whitener[0] * shift[j]
+        return moved
+
+    def _moved(self, name: str, offset: Any) -> Any:
+        """The mean is moved in the whitened basis."""
+        if name == "mean" and np.ndim(offset):
+            return np.asarray(self.mean) + np.linalg.solve(self.prepare().whitener, offset)
+        return super()._moved(name, offset)
+
     def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
         return {"mean": parameters @ np.linalg.inv(self.prepare().whitener).T * scale + shift}
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         noise = rng.standard_normal((n, len(parameters)))
-        return (parameters + noise) @ np.linalg.inv(self.prepare().whitener).T
+        hyper = self.prepare()
+        return (parameters + math.sqrt(hyper.within[0]) * noise) @ np.linalg.inv(hyper.whitener).T
 
 
 @implements(verbs.row_statistics, KnownCovariance)
@@ -130,13 +167,14 @@ def _row_statistics(family, row, out):
 
 @implements(verbs.refresh, KnownCovariance)
 def _refresh(family, statistics, cache, k, work):
-    """Constant of the predictive, then mean and 1 / (1 + posterior variance) of each whitened column."""
+    """Constant of the predictive, then mean and 1 / (within + posterior variance) of each whitened column."""
     constant = 0.0
     d = family.mean.size
+    within = family.within[0]
     for j in range(d):
-        precision = 1.0 / family.variance[j] + statistics[k, 0]
-        cache[k, 1 + j] = (family.mean[j] / family.variance[j] + statistics[k, 1 + j]) / precision
-        cache[k, 1 + d + j] = precision / (1.0 + precision)
+        precision = 1.0 / family.variance[j] + statistics[k, 0] / within
+        cache[k, 1 + j] = (family.mean[j] / family.variance[j] + statistics[k, 1 + j] / within) / precision
+        cache[k, 1 + d + j] = precision / (1.0 + within * precision)
         constant += math.log(cache[k, 1 + d + j])
     cache[k, 0] = family.log_det + 0.5 * (constant - d * LOG_2PI)
 
@@ -165,19 +203,38 @@ def _log_marginal(family, statistics, cache, k):
     about, distance, log_spread = 0.0, 0.0, 0.0
     for j in range(d):
         average = statistics[k, 1 + j] / n
-        spread = 1.0 + n * family.variance[j]
+        spread = 1.0 + n * (family.variance[j] / family.within[0])
         about += average * statistics[k, 1 + j]
         distance += n * (average - family.mean[j]) ** 2 / spread
         log_spread += math.log(spread)
-    squares = scatter(statistics[k, 1 + d], about) + distance
-    return n * (family.log_det - 0.5 * d * LOG_2PI) - 0.5 * (squares + log_spread)
+    squares = (scatter(statistics[k, 1 + d], about) + distance) / family.within[0]
+    log_unit = family.log_det - 0.5 * d * (LOG_2PI + math.log(family.within[0]))
+    return n * log_unit - 0.5 * (squares + log_spread)
+
+
+@implements(verbs.n_learned, KnownCovariance)
+def _n_learned(family, j):
+    return family.mean.size + 2
+
+
+@implements(verbs.set_learned, KnownCovariance)
+def _set_learned(family, base, j, c, offset):
+    """The means in the whitened basis, the size of the covariance and that of the covariance of the means."""
+    d = family.mean.size
+    if c < d:
+        family.mean[c] = base.mean[c] + offset
+    elif c == d:
+        family.within[0] = base.within[0] * math.exp(offset)
+    else:
+        for column in range(d):
+            family.variance[column] = base.variance[column] * math.exp(offset)
 
 
 @implements(verbs.draw_parameters, KnownCovariance)
 def _draw_parameters(family, statistics, cache, k, rng, parameters):
     """Mean of the cluster in the whitened basis."""
     for j in range(family.mean.size):
-        precision = 1.0 / family.variance[j] + statistics[k, 0]
+        precision = 1.0 / family.variance[j] + statistics[k, 0] / family.within[0]
         parameters[k, j] = cache[k, 1 + j] + rng.standard_normal() / math.sqrt(precision)
 
 
@@ -186,10 +243,10 @@ def _natural(family, parameters, k, out):
     d = family.mean.size
     square = 0.0
     for j in range(d):
-        out[1 + j] = parameters[k, j]
+        out[1 + j] = parameters[k, j] / family.within[0]
         square += parameters[k, j] ** 2
-    out[0] = family.log_det - 0.5 * (d * LOG_2PI + square)
-    out[1 + d] = -0.5
+    out[0] = family.log_det - 0.5 * (d * (LOG_2PI + math.log(family.within[0])) + square / family.within[0])
+    out[1 + d] = -0.5 / family.within[0]
 
 
 @implements(verbs.estimate, KnownCovariance)
@@ -198,7 +255,7 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
     empty = statistics[k, 0] <= 0.0
     weight = 1.0 if empty else prior_weight
     for j in range(family.mean.size):
-        prior = weight / family.variance[j]
+        prior = weight * family.within[0] / family.variance[j]
         parameters[k, j] = (prior * family.mean[j] + statistics[k, 1 + j]) / (prior + statistics[k, 0])
     return empty
 
@@ -218,10 +275,10 @@ def _expected_natural(family, statistics, cache, k, out):
     d = family.mean.size
     square = 0.0
     for j in range(d):
-        out[1 + j] = cache[k, 1 + j]
-        square += cache[k, 1 + j] ** 2 + 1.0 / (1.0 / family.variance[j] + statistics[k, 0])
-    out[0] = family.log_det - 0.5 * (d * LOG_2PI + square)
-    out[1 + d] = -0.5
+        out[1 + j] = cache[k, 1 + j] / family.within[0]
+        square += cache[k, 1 + j] ** 2 + 1.0 / (1.0 / family.variance[j] + statistics[k, 0] / family.within[0])
+    out[0] = family.log_det - 0.5 * (d * (LOG_2PI + math.log(family.within[0])) + square / family.within[0])
+    out[1 + d] = -0.5 / family.within[0]
 
 
 @implements(verbs.divergence, KnownCovariance)
@@ -233,4 +290,4 @@ def _divergence(family, row, centre):
         for i in range(row.size):
             y += family.whitener[j, i] * row[i]
         total += y * y
-    return 0.5 * total
+    return 0.5 * total / family.within[0]

@@ -171,6 +171,16 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
+@implements(verbs.n_learned, GaussianMissing)
+def _n_learned(family, j):
+    return verbs.n_learned(family.inner, j)
+
+
+@implements(verbs.set_learned, GaussianMissing)
+def _set_learned(family, base, j, c, offset):
+    verbs.set_learned(family.inner, base.inner, j, c, offset)
+
+
 @implements(verbs.publish, GaussianMissing)
 def _publish(family, statistics, cache, board, k):
     verbs.publish(family.inner, statistics, cache, board, k)

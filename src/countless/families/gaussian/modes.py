@@ -29,7 +29,7 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
     n = statistics[k, 0]
     empty = n <= 0.0
     weight = 1.0 if empty else prior_weight
-    prior = weight * family.mean_strength
+    prior = weight * family.mean_strength[0]
     for j in range(d):
         parameters[k, j] = (prior * family.mean[j] + statistics[k, 1 + j]) / (prior + n)
     covariance = np.empty((d, d))
@@ -38,7 +38,7 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
         for i in range(j, d):
             scatter = weight * family.scale[entry] + statistics[k, 1 + d + entry]
             scatter += prior * family.mean[j] * family.mean[i] - (prior + n) * parameters[k, j] * parameters[k, i]
-            covariance[i, j] = covariance[j, i] = scatter / (n + weight * (family.dof + 1.0))
+            covariance[i, j] = covariance[j, i] = scatter / (n + weight * (family.dof[0] + 1.0))
             entry += 1
     bounded = _lift(covariance)
     _precision_factor(covariance, parameters, k, d)
@@ -121,9 +121,9 @@ def _log_prior(family, parameters, k):
             trace += family.scale[at] * precision[at] * (1.0 if i == j else 2.0)
             at += 1
     log_det = log_determinant(parameters, k, d, d)
-    value = 0.5 * ((family.dof + 1.0) * log_det + family.dof * family.log_det_scale - trace)
-    value += 0.5 * (d * (math.log(family.mean_strength) - LOG_2PI) - family.mean_strength * square)
-    value -= 0.5 * family.dof * d * math.log(2.0) + 0.25 * d * (d - 1) * math.log(math.pi)
+    value = 0.5 * ((family.dof[0] + 1.0) * log_det + family.dof[0] * family.log_det_scale[0] - trace)
+    value += 0.5 * (d * (math.log(family.mean_strength[0]) - LOG_2PI) - family.mean_strength[0] * square)
+    value -= 0.5 * family.dof[0] * d * math.log(2.0) + 0.25 * d * (d - 1) * math.log(math.pi)
     for j in range(d):
-        value -= math.lgamma(0.5 * (family.dof - j))
+        value -= math.lgamma(0.5 * (family.dof[0] - j))
     return value

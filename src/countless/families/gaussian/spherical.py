@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
@@ -19,14 +20,15 @@ from ...core.special import LOG_2PI, less, scatter
 from .. import verbs
 from ..arrays import column_moments, per_column
 from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
+from ..learnable import Law
 from ..verbs import implements, linear_in_row
 
 
 @linear_in_row
 class Spherical(NamedTuple):
     mean: FloatArray
-    variance: float
-    mean_variance: float
+    variance: FloatArray
+    mean_variance: FloatArray
 
 
 @register("spherical-gaussian")
@@ -54,6 +56,9 @@ class SphericalGaussian(Family):
     """
 
     learnable: ClassVar = ("variance", "mean_variance")
+    spreads: ClassVar = {"mean": 1.0, "variance": 2.0, "mean_variance": 1.0}
+    locations: ClassVar = ("mean",)
+    learns_by_column: ClassVar = False
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
 
@@ -75,6 +80,10 @@ class SphericalGaussian(Family):
             mean_variance=spread if self.mean_variance is None else float(self.mean_variance),
         )
 
+    def law(self, names: Collection[str]) -> Law:
+        numbers = np.arange(np.size(np.asarray(self.mean)) + 2)
+        return self._law({"mean": numbers[:-2], "variance": numbers[-2:-1], "mean_variance": numbers[-1:]}, names)
+
     def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         mean, variance = column_moments(X)
         return mean, np.full(len(mean), math.sqrt(_spread(X, variance)))
@@ -90,8 +99,8 @@ class SphericalGaussian(Family):
     def prepare(self) -> Spherical:
         return Spherical(
             np.ascontiguousarray(self.mean, dtype=np.float64),
-            float(self.variance or 0.0),
-            float(self.mean_variance or 0.0),
+            np.array([float(self.variance or 0.0)]),
+            np.array([float(self.mean_variance or 0.0)]),
         )
 
     def layout(self) -> Layout:
@@ -132,12 +141,13 @@ def _row_statistics(family, row, out):
 def _refresh(family, statistics, cache, k, work):
     """Constant of the predictive, half its precision, and the posterior mean."""
     d = family.mean.size
-    precision = 1.0 / family.mean_variance + statistics[k, 0] / family.variance
-    spread = family.variance + 1.0 / precision
+    precision = 1.0 / family.mean_variance[0] + statistics[k, 0] / family.variance[0]
+    spread = family.variance[0] + 1.0 / precision
     cache[k, 0] = -0.5 * d * (LOG_2PI + math.log(spread))
     cache[k, 1] = 0.5 / spread
     for j in range(d):
-        cache[k, 2 + j] = (family.mean[j] / family.mean_variance + statistics[k, 1 + j] / family.variance) / precision
+        weighted = family.mean[j] / family.mean_variance[0] + statistics[k, 1 + j] / family.variance[0]
+        cache[k, 2 + j] = weighted / precision
 
 
 @implements(verbs.log_predictive, Spherical)
@@ -152,9 +162,9 @@ def _log_predictive(family, statistics, cache, k, row, work):
 @implements(verbs.log_predictive_without, Spherical)
 def _log_predictive_without(family, statistics, cache, k, row, work):
     d = row.size
-    precision = 1.0 / family.mean_variance + less(statistics[k, 0], 1.0) / family.variance
-    spread = family.variance + 1.0 / precision
-    prior, others = 1.0 / (family.mean_variance * precision), 1.0 / (family.variance * precision)
+    precision = 1.0 / family.mean_variance[0] + less(statistics[k, 0], 1.0) / family.variance[0]
+    spread = family.variance[0] + 1.0 / precision
+    prior, others = 1.0 / (family.mean_variance[0] * precision), 1.0 / (family.variance[0] * precision)
     square = 0.0
     for j in range(d):
         difference = row[j] - (prior * family.mean[j] + others * less(statistics[k, 1 + j], row[j]))
@@ -168,7 +178,7 @@ def _log_marginal(family, statistics, cache, k):
     n = statistics[k, 0]
     if n <= 0.0:
         return 0.0
-    spread = 1.0 + n * (family.mean_variance / family.variance)
+    spread = 1.0 + n * (family.mean_variance[0] / family.variance[0])
     about, distance = 0.0, 0.0
     for j in range(d):
         average = statistics[k, 1 + j] / n
@@ -176,12 +186,30 @@ def _log_marginal(family, statistics, cache, k):
         distance += n * (average - family.mean[j]) ** 2
     # Neither of the two is negative, so that nothing cancels between them.
     squares = scatter(statistics[k, 1 + d], about) + distance / spread
-    return -0.5 * (n * d * (LOG_2PI + math.log(family.variance)) + squares / family.variance + d * math.log(spread))
+    log_unit = d * (LOG_2PI + math.log(family.variance[0]))
+    return -0.5 * (n * log_unit + squares / family.variance[0] + d * math.log(spread))
+
+
+@implements(verbs.n_learned, Spherical)
+def _n_learned(family, j):
+    return family.mean.size + 2
+
+
+@implements(verbs.set_learned, Spherical)
+def _set_learned(family, base, j, c, offset):
+    """The means, the variance of a cluster and that of the means."""
+    d = family.mean.size
+    if c < d:
+        family.mean[c] = base.mean[c] + offset
+    elif c == d:
+        family.variance[0] = base.variance[0] * math.exp(offset)
+    else:
+        family.mean_variance[0] = base.mean_variance[0] * math.exp(offset)
 
 
 @implements(verbs.draw_parameters, Spherical)
 def _draw_parameters(family, statistics, cache, k, rng, parameters):
-    precision = 1.0 / family.mean_variance + statistics[k, 0] / family.variance
+    precision = 1.0 / family.mean_variance[0] + statistics[k, 0] / family.variance[0]
     for j in range(family.mean.size):
         parameters[k, j] = cache[k, 2 + j] + rng.standard_normal() / math.sqrt(precision)
 
@@ -191,17 +219,17 @@ def _natural(family, parameters, k, out):
     d = family.mean.size
     square = 0.0
     for j in range(d):
-        out[1 + j] = parameters[k, j] / family.variance
+        out[1 + j] = parameters[k, j] / family.variance[0]
         square += parameters[k, j] ** 2
-    out[0] = -0.5 * (d * (LOG_2PI + math.log(family.variance)) + square / family.variance)
-    out[1 + d] = -0.5 / family.variance
+    out[0] = -0.5 * (d * (LOG_2PI + math.log(family.variance[0])) + square / family.variance[0])
+    out[1 + d] = -0.5 / family.variance[0]
 
 
 @implements(verbs.estimate, Spherical)
 def _estimate(family, statistics, cache, k, prior_weight, parameters):
     """Mean of the rows, or of the posterior; the variance is given."""
     empty = statistics[k, 0] <= 0.0
-    prior = (1.0 if empty else prior_weight) * family.variance / family.mean_variance
+    prior = (1.0 if empty else prior_weight) * family.variance[0] / family.mean_variance[0]
     for j in range(family.mean.size):
         parameters[k, j] = (prior * family.mean[j] + statistics[k, 1 + j]) / (prior + statistics[k, 0])
     return empty
@@ -212,19 +240,19 @@ def _log_prior(family, parameters, k):
     square = 0.0
     for j in range(family.mean.size):
         square += (parameters[k, j] - family.mean[j]) ** 2
-    return -0.5 * (family.mean.size * (LOG_2PI + math.log(family.mean_variance)) + square / family.mean_variance)
+    return -0.5 * (family.mean.size * (LOG_2PI + math.log(family.mean_variance[0])) + square / family.mean_variance[0])
 
 
 @implements(verbs.expected_natural, Spherical)
 def _expected_natural(family, statistics, cache, k, out):
     d = family.mean.size
-    precision = 1.0 / family.mean_variance + statistics[k, 0] / family.variance
+    precision = 1.0 / family.mean_variance[0] + statistics[k, 0] / family.variance[0]
     square = d / precision
     for j in range(d):
-        out[1 + j] = cache[k, 2 + j] / family.variance
+        out[1 + j] = cache[k, 2 + j] / family.variance[0]
         square += cache[k, 2 + j] ** 2
-    out[0] = -0.5 * (d * (LOG_2PI + math.log(family.variance)) + square / family.variance)
-    out[1 + d] = -0.5 / family.variance
+    out[0] = -0.5 * (d * (LOG_2PI + math.log(family.variance[0])) + square / family.variance[0])
+    out[1 + d] = -0.5 / family.variance[0]
 
 
 @implements(verbs.divergence, Spherical)
@@ -233,4 +261,4 @@ def _divergence(family, row, centre):
     total = 0.0
     for j in range(row.size):
         total += (row[j] - centre[1 + j]) ** 2
-    return 0.5 * total / family.variance
+    return 0.5 * total / family.variance[0]

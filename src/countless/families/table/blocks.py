@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import verbs
 from ..base import FAMILIES, Family, FloatArray, Layout
+from ..learnable import Law
 from ..missing import fill_missing
 
 
@@ -17,6 +20,15 @@ class Block(NamedTuple):
     name: str
     columns: tuple[int, ...]
     family: Family
+
+    def learned(self, names: Collection[str]) -> tuple[str, ...]:
+        """Names in the table of hyperparameters that are learned.
+
+        There are none where the columns are taken apart and share theirs.
+        """
+        if self.family.missing == "integrated" and not self.family.learns_by_column:
+            return ()
+        return tuple(f"{self.name}.{name}" for name in names)
 
 
 @dataclass(frozen=True)
@@ -39,6 +51,16 @@ class Segment:
     def width(self) -> int:
         """Columns of the widened rows."""
         return self.n_columns * (2 if self.block is not None and self.block.family.missing == "drawn" else 1)
+
+    def law(self, names: Collection[str]) -> Law:
+        """The law of the named hyperparameters; none of a family whose columns share theirs and are taken apart."""
+        if self.block is None:
+            return Law({}, np.zeros(0))
+        family = self.block.family
+        if family.missing == "integrated" and not family.learns_by_column:
+            hyper = self.part.prepare()
+            return Law({}, np.zeros(sum(verbs.n_learned(hyper, j) for j in range(self.n_columns))))
+        return family.law(names)
 
     def layout(self) -> Layout:
         return Layout(0, 0, 0) if self.block is None else self.part.layout()

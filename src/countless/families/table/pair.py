@@ -157,6 +157,55 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
+@kernel
+def _n_left_parts(family):
+    return verbs.n_parts(family.left) if family.n_left > 0 else 0
+
+
+@implements(verbs.n_parts, Pair)
+def _n_parts(family):
+    return _n_left_parts(family) + (verbs.n_parts(family.right) if family.n_right > 0 else 0)
+
+
+@implements(verbs.n_learned, Pair)
+def _n_learned(family, j):
+    n_left = _n_left_parts(family)
+    return verbs.n_learned(family.left, j) if j < n_left else verbs.n_learned(family.right, j - n_left)
+
+
+@implements(verbs.set_learned, Pair)
+def _set_learned(family, base, j, c, offset):
+    n_left = _n_left_parts(family)
+    if j < n_left:
+        verbs.set_learned(family.left, base.left, j, c, offset)
+    else:
+        verbs.set_learned(family.right, base.right, j - n_left, c, offset)
+
+
+@implements(verbs.learned_evidence, Pair)
+def _learned_evidence(family, statistics, cache, k, j, c, work):
+    n_left = _n_left_parts(family)
+    if j < n_left:
+        return verbs.learned_evidence(
+            family.left,
+            left_of(statistics, family.n_statistics),
+            left_of(cache, family.n_cache),
+            k,
+            j,
+            c,
+            work,
+        )
+    return verbs.learned_evidence(
+        family.right,
+        right_of(statistics, family.n_statistics),
+        right_of(cache, family.n_cache),
+        k,
+        j - n_left,
+        c,
+        work,
+    )
+
+
 @implements(verbs.publish, Pair)
 def _publish(family, statistics, cache, board, k):
     if family.n_left > 0:

@@ -203,6 +203,34 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
                     scores[k] += verbs.log_predictive(hyper, column_statistics, column_cache, k, cell, work)
 
 
+@implements(verbs.n_parts, Separate)
+def _n_parts(family):
+    return family.starts.shape[1] - 1
+
+
+@implements(verbs.n_learned, Separate)
+def _n_learned(family, j):
+    return verbs.n_learned(verbs.column(family.inner, j), 0)
+
+
+@implements(verbs.set_learned, Separate)
+def _set_learned(family, base, j, c, offset):
+    verbs.set_learned(verbs.column(family.inner, j), verbs.column(base.inner, j), 0, c, offset)
+
+
+@implements(verbs.learned_evidence, Separate)
+def _learned_evidence(family, statistics, cache, k, j, c, work):
+    return verbs.learned_evidence(
+        verbs.column(family.inner, j),
+        _slice(statistics, family.starts, STATISTICS, j),
+        _slice(cache, family.starts, CACHE, j),
+        k,
+        0,
+        c,
+        work,
+    )
+
+
 @implements(verbs.log_marginal, Separate)
 def _log_marginal(family, statistics, cache, k):
     value = 0.0

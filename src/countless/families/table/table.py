@@ -8,7 +8,7 @@ independent (``table.separate``); in a block of correlated Gaussian columns they
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ...core.validate import as_rows
 from ..base import FAMILIES, Family, FloatArray, Layout, resolve_family
 from ..columns import IGNORED, Column
+from ..learnable import Law, Offsets
 from ..missing import fill_missing
 from .blocks import Block, Segment, check_observed, empty_segment
 from .frames import as_frame, encode, read_frame
@@ -274,15 +275,36 @@ class Table(Family):
         """Hyperparameters that may be learned, called ``block.name``."""
         return {f"{block.name}.{name}": size for block in self.blocks for name, size in block.family.tunable().items()}
 
+    def left_open(self) -> tuple[str, ...]:
+        return tuple(name for block in self.blocks for name in block.learned(block.family.left_open()))
+
+    def offered(self) -> tuple[str, ...]:
+        return tuple(name for block in self.blocks for name in block.learned(block.family.offered()))
+
+    def law(self, names: Collection[str]) -> Law:
+        places: dict[str, IntArray] = {}
+        spreads = []
+        start = 0
+        for segment in self._segments():
+            if segment.block is None:
+                continue
+            part = segment.law([name.partition(".")[2] for name in names if name.partition(".")[0] == segment.name])
+            places |= {f"{segment.name}.{name}": place + start for name, place in part.places.items()}
+            spreads.append(part.spreads)
+            start += len(part.spreads)
+        return Law(places, np.concatenate(spreads))
+
     def lower_bound(self, name: str) -> float:
         block, _, inner = name.partition(".")
         return next(found.family.lower_bound(inner) for found in self.blocks if found.name == block)
 
-    def with_tuned(self, log_factors: Mapping[str, float]) -> Self:
-        """Copy with some hyperparameters multiplied; see ``Family.with_tuned``."""
+    def with_tuned(self, log_factors: Offsets) -> Self:
+        """Copy with some hyperparameters moved; see ``Family.with_tuned``."""
         known = self.tunable()
+        blocks = {block.name: block.family for block in self.blocks}
         for name in log_factors:
-            if name not in known:
+            owner, _, inner = name.partition(".")
+            if name not in known and not (owner in blocks and inner in blocks[owner].spreads):
                 raise ValueError(f"log_factors: {name!r} is not learnable; choose among {', '.join(map(repr, known))}")
         changed = []
         for block in self.blocks:

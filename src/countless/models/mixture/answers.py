@@ -49,7 +49,7 @@ def predictive(problem: Problem, draws: Draws, posterior: MixturePosterior, labe
     """What the fit predicts: a mixture in closed form, or the clusters of the rows themselves."""
     factors = posterior.typical_factors()
     if draws.kind is APPROXIMATION and posterior.components is not None:
-        return ClosedForm.of(problem.tuned(factors), posterior.components, int(labels.max()) + 1)
+        return ClosedForm.of(problem.at(factors), posterior.components, int(labels.max()) + 1)
     concentration = float(np.mean(draws["concentration"]))
     return ByPartition(problem, factors, draws, labels, concentration, PREDICTIVE_DRAWS)
 

@@ -31,6 +31,8 @@ class ClosedForm:
     ----------
     family : Family
         For rows ``(X - shift) / scale``.
+    hyper : NamedTuple
+        Its hyperparameters, in the basis of the statistics of the components.
     shift, scale : array
     components : Components
     n_clusters : int
@@ -38,6 +40,7 @@ class ClosedForm:
     """
 
     family: Family
+    hyper: Any
     shift: FloatArray
     scale: FloatArray
     components: Components
@@ -46,7 +49,7 @@ class ClosedForm:
     @classmethod
     def of(cls, problem: Problem, components: Components, n_clusters: int) -> ClosedForm:
         """The mixture in the units of a problem."""
-        return cls(problem.family, problem.shift, problem.scale, components, n_clusters)
+        return cls(problem.family, problem.hyper, problem.shift, problem.scale, components, n_clusters)
 
     def log_weighted(self, X_new: FloatArray) -> FloatArray:
         """Log of weight times predictive: one column per cluster, the last one for anything else."""
@@ -78,11 +81,10 @@ class ClosedForm:
         return self.family.restore(rows * self.scale + self.shift), np.where(chosen < self.n_clusters, chosen, -1)
 
     def _clusters(self) -> tuple[Any, Cluster]:
-        clusters = self.family.allocate(len(self.components.statistics) + 1)
+        clusters = self.family.allocate(len(self.components.statistics) + 1, self.hyper)
         clusters.statistics[:-1] = self.components.statistics
-        hyper = self.family.prepare()
-        refresh_all(hyper, *clusters)
-        return hyper, clusters
+        refresh_all(self.hyper, *clusters)
+        return self.hyper, clusters
 
     def _scores(self, X_new: FloatArray) -> FloatArray:
         arranged = self.family.arrange(X_new)

@@ -25,11 +25,14 @@ class MixtureData(Data):
     ----------
     weights : array (row,) or None
         How often each row counts.
+    left_open : tuple of str
+        Hyperparameters of the family that nobody has set, so that they may be learned.
     """
 
     noun: ClassVar[str] = "table"
 
     weights: NDArray[np.float64] | None = None
+    left_open: tuple[str, ...] = ()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The rows and their weights."""
@@ -37,7 +40,12 @@ class MixtureData(Data):
 
     def settings(self) -> dict[str, Any]:
         """Columns, family and prior."""
-        return {"family": self.family, "choice of columns": list(self.columns), "prior": self.prior}
+        return {
+            "family": self.family,
+            "choice of columns": list(self.columns),
+            "prior": self.prior,
+            "left open": list(self.left_open),
+        }
 
     @classmethod
     def revived(cls, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> MixtureData:
@@ -57,8 +65,11 @@ class MixtureData(Data):
             raise ValueError("its family does not fit its rows")
         if to_json(prior.resolve(len(rows))) != to_json(prior):
             raise ValueError("its prior does not fit its rows")
-        return cls(rows, tuple(columns), family, prior, weights)
+        left_open = tuple(settings["left open"])
+        if not set(left_open) <= set(family.offered()):
+            raise ValueError("it learns hyperparameters that its family does not have")
+        return cls(rows, tuple(columns), family, prior, weights, left_open)
 
     def problem(self) -> Problem:
         """The problem that engines solve."""
-        return Problem.of(self.rows, self.family, self.prior, self.weights)
+        return Problem.of(self.rows, self.family, self.prior, self.weights, self.left_open)

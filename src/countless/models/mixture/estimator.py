@@ -60,9 +60,10 @@ class DPMixture(Mixture, RunEstimator):
     progress : bool, optional
         Show a progress bar; default, when standard error is a terminal.
     tune : None, str or tuning object
-        Whether hyperparameters of the family are learned: None (default: they stay as given, or as set from the
-        data), ``"empirical-bayes"``, ``"greedy"``, ``"cross-validation"``, ``"sample"`` (drawn with the clusters,
-        for engines that sample), or an object of ``countless.tuning``.
+        How hyperparameters of the family are learned: ``"learn"`` (default: those that you leave open start from the
+        data, have weak hyperpriors and are part of the posterior), None (they stay as set from the data), or one factor
+        for each by ``"sample"``, ``"empirical-bayes"``, ``"greedy"``, ``"cross-validation"``, or an object of
+        ``countless.tuning``.
     warm_start : bool
         Whether ``fit`` continues the chains of the last fit of the same table, so that 100 draws and then 100 more
         are the same as 200 at once. An interrupted fit is completed first. Engines without chains start again.
@@ -111,7 +112,7 @@ class DPMixture(Mixture, RunEstimator):
         inference: str | Inference = "auto",
         random_state: Any = None,
         progress: bool | None = None,
-        tune: str | Tuning | None = None,
+        tune: str | Tuning | None = "learn",
         warm_start: bool = False,
     ) -> None:
         self.family = family
@@ -152,6 +153,7 @@ class DPMixture(Mixture, RunEstimator):
         weights = as_weights(sample_weight, len(rows))
         prior = resolve_prior(self.prior)
         family.check(rows)
+        left_open = family.left_open()
         untuned = family.resolve(counted(rows, weights))
         self.prior_ = prior.resolve(len(rows))
         self.inference_ = resolve_inference(
@@ -163,7 +165,7 @@ class DPMixture(Mixture, RunEstimator):
             untuned.draws_missing(rows),
         )
         columns = untuned.describe_columns(column_names(self))
-        data = MixtureData(rows, columns, untuned, self.prior_, weights)
+        data = MixtureData(rows, columns, untuned, self.prior_, weights, left_open)
         return self._fit(data, checkpoint, checkpoint_every, rng)
 
     def _run(self, problem: Any, engine: Inference, rng: np.random.Generator, watch: Watch) -> Draws:
@@ -181,7 +183,7 @@ class DPMixture(Mixture, RunEstimator):
             problem = data.problem()
             self._description = replace(self._description, data=data)
         self.posterior_ = MixturePosterior(draws, data)
-        self.family_ = data.family.with_tuned(self.posterior_.typical_factors())
+        self.family_ = _learned_family(problem, data, self.posterior_.typical_factors())
         self.labels_ = point_estimate(self.posterior_, problem) if result is None else result["labels"].astype(np.int64)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.concentration_ = float(np.mean(draws["concentration"]))
@@ -240,3 +242,8 @@ class DPMixture(Mixture, RunEstimator):
             return np.argmax(scores[:, :-1], axis=1)
         best = np.argmax(scores, axis=1)
         return np.where(best == self.n_clusters_, -1, best)
+
+
+def _learned_family(problem: Any, data: MixtureData, offsets: Any) -> Family:
+    """The family with learned hyperparameters at these offsets, in the user's units."""
+    return problem.tuned(offsets).family_in_units() if offsets else data.family

@@ -113,7 +113,7 @@ def impute(posterior: MixturePosterior, n_draws: int = 200, random_state: Any = 
         picked = np.linspace(0, posterior.n_draws - 1, n_draws).astype(np.int64)
         flat, factors = posterior.flat_labels(), posterior.flat_log_factors()
         for at, draw in enumerate(picked):
-            tuned = predictor.tuned({name: float(logs[draw]) for name, logs in factors.items()})
+            tuned = predictor.tuned({name: logs[draw] for name, logs in factors.items()})
             complete = tuned.draw_missing(flat[draw], int(draw), rng)
             draws[at] = complete[rows, columns]
     return Imputation(rows, columns, draws, data)

@@ -59,8 +59,9 @@ class MixturePosterior(Posterior):
         Weights of the same clusters, from engines that draw them.
     truncation : Truncation or None
         Number of sticks of each draw and bound on what truncation costs, for ``BlockedGibbs``.
-    log_factors : dict of arrays (chain, draw)
-        Where hyperparameters of the family were learned: the logs of what each was multiplied by.
+    log_factors : dict of arrays (chain, draw, entry)
+        Where hyperparameters of the family were learned: the logs of what their entries were multiplied by, or by how
+        much locations were shifted, in units of the columns.
     hyperparameters : dict of arrays (chain, draw)
         Their sizes, as in ``Family.tunable``.
     fills : array (chain, draw, cell) or None
@@ -125,7 +126,7 @@ class MixturePosterior(Posterior):
 
     @property
     def log_factors(self) -> dict[str, FloatArray]:
-        """Log factors of learned hyperparameters."""
+        """Offsets of learned hyperparameters on their lines, in units of the columns; mostly logs of factors."""
         return self.draws.group("log_factors")
 
     @property
@@ -135,29 +136,32 @@ class MixturePosterior(Posterior):
 
     @cached_property
     def hyperparameters(self) -> Mapping[str, FloatArray]:
-        """Sizes of learned hyperparameters."""
+        """Sizes of learned hyperparameters that have one: the geometric mean of the entries."""
         if self.data is None:
             return {}
         family = self.data.family
         sizes = family.tunable() if self.log_factors else {}
         return {
-            name: family.lower_bound(name) + (sizes[name] - family.lower_bound(name)) * np.exp(logs)
+            name: family.lower_bound(name)
+            + (sizes[name] - family.lower_bound(name)) * np.exp(logs.reshape(*logs.shape[:2], -1).mean(axis=2))
             for name, logs in self.log_factors.items()
+            if name in sizes
         }
 
-    def typical_factors(self) -> dict[str, float]:
-        """Posterior means of the log factors of learned hyperparameters; empty where none were."""
-        return {name: float(np.mean(logs)) for name, logs in self.log_factors.items()}
+    def typical_factors(self) -> dict[str, Any]:
+        """Posterior means of the offsets of learned hyperparameters; empty where none were."""
+        return {name: logs.mean(axis=(0, 1)) for name, logs in self.log_factors.items()}
 
     def flat_log_factors(self) -> dict[str, FloatArray]:
-        """Log factors of learned hyperparameters, one for each draw over all chains."""
-        return {name: logs.reshape(-1) for name, logs in self.log_factors.items()}
+        """Offsets of learned hyperparameters of each draw over all chains."""
+        return {name: logs.reshape(-1, *logs.shape[2:]) for name, logs in self.log_factors.items()}
 
     def quantities(self) -> dict[str, FloatArray]:
         """Numbers of each draw that no renumbering of clusters can change."""
         found = super().quantities()
         first = {name: found.pop(name) for name in ("n_clusters", "log_joint", "entropy", "largest_share")}
-        return {**first, **found, **self.hyperparameters}
+        learned = {name: sizes for name, sizes in self.hyperparameters.items() if self.log_factors[name].ndim == 2}
+        return {**first, **found, **learned}
 
     def parameters_of(self, chain: int, draw: int) -> dict[str, FloatArray]:
         """Parameters of the clusters of one draw, in the order of its labels, with their ``weights`` if there are any.

@@ -6,7 +6,6 @@ that the prior gives to row N + 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from ...chains.draws import Draws, flat
 from ...families import verbs
 from ...families.arrays import log_volumes, require_squares
 from ...families.base import Cluster, refresh_all
+from ...families.learnable import Offsets
 from ...partitions.scores import log_predictives_of, log_seat_weights
 from ...partitions.seats import FloatArray, IntArray
 from ...partitions.sums import NO_WEIGHTS, add_by_label
@@ -48,8 +48,8 @@ class Predictor:
             return cls(problem)
         return cls(problem, flat(draws, "missing"))
 
-    def tuned(self, log_factors: Mapping[str, float]) -> Predictor:
-        """The same clusters with hyperparameters multiplied, see ``Family.with_tuned``."""
+    def tuned(self, log_factors: Offsets) -> Predictor:
+        """The same clusters with hyperparameters moved, see ``Family.with_tuned``."""
         return Predictor(self._problem.tuned(log_factors), self._missing)
 
     def log_density(self, X_new: FloatArray, draws: Draws, at_most: int) -> FloatArray:
@@ -62,12 +62,12 @@ class Predictor:
 
     def _average(self, local: FloatArray, draws: Draws, at_most: int) -> FloatArray:
         labels, concentrations = flat(draws, "labels"), flat(draws, "concentration")
-        factors = {name: logs.reshape(-1) for name, logs in draws.group("log_factors").items()}
+        factors = {name: flat(draws, f"log_factors/{name}") for name in draws.group("log_factors")}
         n_draws = len(labels)
         picked = np.linspace(0, n_draws - 1, min(n_draws, at_most)).astype(np.int64)
         total = np.full(len(local), -np.inf)
         for draw in picked:
-            predictor = self.tuned({name: float(logs[draw]) for name, logs in factors.items()}) if factors else self
+            predictor = self.tuned({name: logs[draw] for name, logs in factors.items()}) if factors else self
             scores = predictor._scores(local, labels[draw], float(concentrations[draw]), int(draw))
             total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
         return total - np.log(len(picked))
@@ -162,7 +162,7 @@ class ByPartition:
     problem : Problem
         The rows that were clustered, before any hyperparameter was learned.
     log_factors : dict
-        Those of the hyperparameters that clusters of ``labels`` are asked with.
+        Offsets of the hyperparameters that clusters of ``labels`` are asked with.
     draws : Draws
     labels : array of int
         The clustering that clusters are named by.
@@ -173,7 +173,7 @@ class ByPartition:
     """
 
     problem: Problem
-    log_factors: Mapping[str, float]
+    log_factors: Offsets
     draws: Draws
     labels: IntArray
     concentration: float

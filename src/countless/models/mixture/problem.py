@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +14,9 @@ from ...chains.draws import Draws, flat
 from ...chains.fields import Field
 from ...families.arrays import log_volumes, shifted_and_scaled
 from ...families.base import Cluster, Family, Layout
+from ...families.learnable import Law, Offsets
+from ...partitions.clusters import own_hyper
+from ...partitions.hyperparameters import install
 from ...partitions.partition import log_prior_predictives
 from ...partitions.seats import FloatArray, IntArray
 from ...partitions.starts import start_labels
@@ -113,8 +115,12 @@ class Problem:
         Whether missing cells are drawn along with the clusters; then each chain has rows of its own.
     untuned : Family
         The family before its hyperparameters were learned.
+    left_open : tuple of str
+        Hyperparameters that nobody has set, so that they may be learned.
+    law : Law or None
+        The law of the hyperparameters that engines learn; None where all stay as they are.
     log_factors : dict
-        Log factors of the hyperparameters relative to ``untuned``.
+        Offsets of the hyperparameters from ``untuned`` on their lines (mostly, logs of factors).
     log_hyperprior : float
         Their log density, part of the log joint.
     """
@@ -125,11 +131,20 @@ class Problem:
     prior: Prior
     draws_missing: bool
     untuned: Family
-    log_factors: Mapping[str, float] = field(default_factory=dict)
+    left_open: tuple[str, ...] = ()
+    law: Law | None = None
+    log_factors: Offsets = field(default_factory=dict)
     log_hyperprior: float = 0.0
 
     @classmethod
-    def of(cls, X: FloatArray, family: Family, prior: Prior, weights: FloatArray | None = None) -> Problem:
+    def of(
+        cls,
+        X: FloatArray,
+        family: Family,
+        prior: Prior,
+        weights: FloatArray | None = None,
+        left_open: tuple[str, ...] = (),
+    ) -> Problem:
         """Prepare rows ``X``, each counted ``weights`` times, for a resolved family and prior."""
         units = family.units(X)
         drawn = family.draws_missing(X)
@@ -139,7 +154,7 @@ class Problem:
             family = family.in_units(*units)
         shift, scale = (family.arrange(row[None, :])[0] for row in units)
         table = LocalRows(family.arrange(X), shift, scale, family, weights)
-        return cls(table, family, family.prepare(), prior, drawn, family)
+        return cls(table, family, family.prepare(), prior, drawn, family, left_open)
 
     # --- the contract of a problem -----------------------------------------------------------------------------------
 
@@ -157,7 +172,7 @@ class Problem:
             Field(N_CLUSTERS, "count", words="number of clusters"),
             Field("log_joint", "number"),
             Field("concentration", "number", compared=learned),
-            Field("log_factors/*", "number", optional=True, compared=False),
+            Field("log_factors/*", "number", None, optional=True, compared=False),
             Field("missing", "number", ("missing",), optional=True, single=True),
             Field("n_sticks", "count", optional=True, compared=False),
             Field("weights", "number", per=N_CLUSTERS, optional=True),
@@ -232,7 +247,7 @@ class Problem:
     @cached_property
     def log_new(self) -> FloatArray:
         """Log prior predictive of each row."""
-        return log_prior_predictives(self.family, self.rows)
+        return log_prior_predictives(self.family, self.hyper, self.rows)
 
     @cached_property
     def layout(self) -> Layout:
@@ -257,8 +272,8 @@ class Problem:
 
     # --- hyperparameters that are learned --------------------------------------------------------------------------
 
-    def tuned(self, log_factors: Mapping[str, float], log_hyperprior: float = 0.0) -> Problem:
-        """The same rows with hyperparameters multiplied (``Family.with_tuned``), all others as they were at first."""
+    def tuned(self, log_factors: Offsets, log_hyperprior: float = 0.0) -> Problem:
+        """The same rows with hyperparameters moved (``Family.with_tuned``), all others as they were at first."""
         family = self.untuned.with_tuned(log_factors)
         return replace(
             self,
@@ -267,6 +282,44 @@ class Problem:
             log_factors=dict(log_factors),
             log_hyperprior=log_hyperprior,
         )
+
+    def learning(self) -> Problem:
+        """The same problem where engines learn the hyperparameters that nobody has set."""
+        law = self.untuned.law(self.left_open)
+        return replace(self, law=law if law.places else None)
+
+    @cached_property
+    def base(self) -> Any:
+        """Hyperparameters before any were learned, as kernels receive them."""
+        return self.untuned.prepare()
+
+    @cached_property
+    def offsets(self) -> FloatArray:
+        """Offsets of the hyperparameters in the order of the law; where there is one."""
+        return np.empty(0) if self.law is None else self.law.in_order(self.log_factors)
+
+    def at(self, log_factors: Offsets) -> Problem:
+        """``tuned``, in the basis of the problem's own statistics, which a family may choose by its hyperparameters."""
+        law = self.untuned.law(self.left_open)
+        if not law.places or set(log_factors) != set(law.places):
+            return self.tuned(log_factors)
+        return replace(self, law=law).learned(law.in_order(log_factors))
+
+    def family_in_units(self) -> Family:
+        """The family with its present hyperparameters, for rows in the user's units."""
+        shift, scale = (self.family.restore(each[None, :])[0] for each in (self.shift, self.scale))
+        return self.family.in_units(-shift / scale, 1.0 / scale)
+
+    def learned(self, offsets: FloatArray) -> Problem:
+        """The same rows with learned hyperparameters at these offsets, in the order of the law."""
+        law = self.law
+        if law is None:
+            return self
+        hyper = own_hyper(self.base)
+        install(hyper, self.base, law, offsets)
+        named = law.by_name(offsets)
+        family = self.untuned.with_tuned(named)
+        return replace(self, family=family, hyper=hyper, log_factors=named, log_hyperprior=law.log_density(offsets))
 
     def evidence(self, draws: Draws, which: IntArray) -> Evidence:
         """Log evidence of the rows given some draws, numbered over all chains, as a function of log factors.

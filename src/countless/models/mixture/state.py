@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...chains.contract import Frozen
-from ...partitions.clusters import Clusters
+from ...families.learnable import Offsets
+from ...partitions.clusters import Clusters, own_hyper
+from ...partitions.hyperparameters import FARTHEST, install
 from ...partitions.partition import Partition, log_prior_predictives, thawed_parts
 from ...partitions.seats import FloatArray, IntArray, Seats
 from .problem import Problem
@@ -24,23 +25,46 @@ class State(Partition):
     rows : array
         Rows as kernels take them: those of the problem, or a copy of its own where missing cells are drawn.
     log_factors : dict
-        Log factors of the hyperparameters that the clusters have now.
+        Offsets of the hyperparameters that the clusters have now.
     log_hyperprior : float
         Their log density.
+    offsets : array
+        All offsets in the order of the problem's law, where it has one.
     weights : array or None
         Weights of the components in the slots 0, 1, 2, ..., where a move keeps them.
     """
 
     def __init__(self, problem: Problem, labels: IntArray, concentration: float) -> None:
         rows = problem.rows.copy() if problem.draws_missing else problem.rows
-        super().__init__(rows, problem.family, problem.prior, labels, concentration, problem.log_new)
+        # Statistics of learned hyperparameters are in the basis of the family before any were learned.
+        family = problem.family if problem.law is None else problem.untuned
+        super().__init__(rows, family, problem.prior, labels, concentration, problem.log_new)
         self.problem = problem
-        self.log_factors: dict[str, float] = dict(problem.log_factors)
+        self.log_factors: dict[str, Any] = dict(problem.log_factors)
         self.log_hyperprior = problem.log_hyperprior
+        self.offsets = problem.offsets.copy()
+        if problem.law is not None:
+            self.clusters.set_hyper(own_hyper(problem.base))
+            self.set_offsets(self.offsets)
         self.weights: FloatArray | None = None
 
-    def set_hyperparameters(self, log_factors: Mapping[str, float], log_hyperprior: float) -> None:
-        """Use hyperparameters with these log factors from now on."""
+    def set_offsets(self, offsets: FloatArray) -> None:
+        """Use learned hyperparameters at these offsets, in the order of the problem's law, from now on."""
+        law = self.problem.law
+        if law is not None:
+            self.offsets[:] = offsets
+            install(self.hyper, self.problem.base, law, self.offsets)
+            self.offsets_changed()
+
+    def offsets_changed(self) -> None:
+        """Follow a change of ``offsets`` that the hyperparameters of the kernels have gone through already."""
+        law = self.problem.law
+        if law is not None:
+            self.log_factors, self.log_hyperprior = law.by_name(self.offsets), law.log_density(self.offsets)
+            self.refresh()
+
+    def set_hyperparameters(self, log_factors: Offsets, log_hyperprior: float) -> None:
+        """Use hyperparameters with these offsets from now on."""
         self.log_factors, self.log_hyperprior = dict(log_factors), log_hyperprior
         self.set_family(self.problem.untuned.with_tuned(log_factors))
 
@@ -74,7 +98,7 @@ class State(Partition):
             "concentration": np.float64(self.concentration),
         }
         for name, value in self.log_factors.items():
-            draw[f"log_factors/{name}"] = np.float64(value)
+            draw[f"log_factors/{name}"] = np.array(value, dtype=np.float64)
         if problem.draws_missing:
             draw["missing"] = self.missing_values().astype(np.float32)
         if self.weights is not None:
@@ -92,11 +116,14 @@ class State(Partition):
     def freeze(self) -> Frozen:
         """Everything that the rest of a chain depends on, copied."""
         numbers, arrays = self.seats.freeze()
+        factors = {} if self.problem.law is not None else self.log_factors
         numbers |= {
-            "log_factors": {name: float(value) for name, value in self.log_factors.items()},
+            "log_factors": {name: float(value) for name, value in factors.items()},
             "log_hyperprior": float(self.log_hyperprior),
         }
         arrays |= self.clusters.freeze()
+        if self.problem.law is not None:
+            arrays["offsets"] = self.offsets.copy()
         if self.weights is not None:
             arrays["weights"] = self.weights.copy()
         if self.problem.draws_missing:
@@ -111,15 +138,22 @@ class State(Partition):
         state = cls.__new__(cls)
         state.problem = problem
         state.log_factors, state.log_hyperprior = dict(numbers["log_factors"]), numbers["log_hyperprior"]
-        family, log_new = problem.family, problem.log_new
-        if state.log_factors != dict(problem.log_factors):
+        family, log_new = problem.family if problem.law is None else problem.untuned, problem.log_new
+        state.offsets = np.empty(0)
+        if problem.law is not None:
+            state._thaw_offsets(problem, arrays["offsets"])
+        elif state.log_factors != dict(problem.log_factors):
             family = problem.untuned.with_tuned(state.log_factors)
-            log_new = log_prior_predictives(family, problem.rows)
+            log_new = log_prior_predictives(family, family.prepare(), problem.rows)
         rows = problem.rows
         if problem.draws_missing:
             rows = _with_missing(problem, arrays["missing"])
         seats = Seats.thaw(problem.prior, problem.n_rows, numbers, arrays)
         clusters = Clusters.thaw(family, seats.capacity, arrays)
+        if problem.law is not None:
+            clusters.set_hyper(own_hyper(problem.base))
+            install(clusters.hyper, problem.base, problem.law, state.offsets)
+            log_new = log_prior_predictives(family, clusters.hyper, rows)
         thawed_parts(state, rows, log_new, seats, clusters)
         state.weights = None
         weights = arrays.get("weights")
@@ -129,10 +163,20 @@ class State(Partition):
             state.weights = weights.copy()
         return state
 
+    def _thaw_offsets(self, problem: Problem, offsets: NDArray[Any]) -> None:
+        law = problem.law
+        if law is None or offsets.shape != law.spreads.shape or offsets.dtype != np.float64:
+            raise ValueError("the state of a chain holds hyperparameters of the wrong shape or type")
+        if not np.isfinite(offsets).all() or np.any(np.abs(offsets) > FARTHEST * law.spreads):
+            raise ValueError("the state of a chain holds hyperparameters that are not possible")
+        self.offsets = offsets.copy()
+        self.log_factors, self.log_hyperprior = law.by_name(self.offsets), law.log_density(self.offsets)
+
     def copy(self) -> State:
         """An independent copy."""
         twin = State.__new__(State)
         twin.problem, twin.log_factors, twin.log_hyperprior = self.problem, dict(self.log_factors), self.log_hyperprior
+        twin.offsets = self.offsets.copy()
         rows = self.rows.copy() if self.problem.draws_missing else self.rows
         thawed_parts(twin, rows, self.log_new, self.seats.copy(), self.clusters.copy())
         twin.weights = None if self.weights is None else self.weights.copy()

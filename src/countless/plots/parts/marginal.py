@@ -85,11 +85,7 @@ def one_column(data: Data, j: int) -> tuple[Family, str]:
     normal-inverse-Wishart, whose degrees of freedom fall by one with each column that is left out (as does their
     lower bound).
     """
-    family, prefix, d = data.family, "", len(data.columns)
-    for block in getattr(family, "blocks", ()):
-        if j in block.columns:
-            family, prefix, j, d = block.family, f"{block.name}.", block.columns.index(j), len(block.columns)
-            break
+    family, j, d, prefix = _block_of(data, j)
     if d == 1:
         return family, prefix
     if family.missing == "integrated":
@@ -99,6 +95,14 @@ def one_column(data: Data, j: int) -> tuple[Family, str]:
     bounds = {name: alone.lower_bound(name) - family.lower_bound(name) for name in old}
     shifted = {name: getattr(alone, name) + shift for name, shift in bounds.items() if shift}
     return (replace(alone, **shifted) if shifted else alone), prefix  # type: ignore[type-var]
+
+
+def _block_of(data: Data, j: int) -> tuple[Family, int, int, str]:
+    """The family of a column, its place among the columns of that, their number, and what precedes their names."""
+    for block in getattr(data.family, "blocks", ()):
+        if j in block.columns:
+            return block.family, block.columns.index(j), len(block.columns), f"{block.name}."
+    return data.family, j, len(data.columns), ""
 
 
 def takes_any_number(data: Data, j: int) -> bool:
@@ -182,16 +186,17 @@ class _Column:
         row_statistics_of(self._local.prepare(), rows, self._statistics)
         self._prior = data.prior
         self._observed = observed
-        known = self.family.tunable()
+        self._whole, self._place = _block_of(data, j)[:2]
         self._log_factors = {
-            name.removeprefix(prefix): logs.reshape(-1)
+            name.removeprefix(prefix): logs.reshape(-1, *logs.shape[2:])
             for name, logs in fit.posterior.log_factors.items()
-            if name.startswith(prefix) and name.removeprefix(prefix) in known
+            if name.startswith(prefix)
         }
 
-    def factors(self, draw: int | None = None) -> dict[str, float]:
-        """Log factors of learned hyperparameters in one draw, or their means."""
-        return {name: float(logs.mean() if draw is None else logs[draw]) for name, logs in self._log_factors.items()}
+    def factors(self, draw: int | None = None) -> dict[str, Any]:
+        """Offsets of learned hyperparameters of the column in one draw, or their means."""
+        offsets = {name: logs.mean(axis=0) if draw is None else logs[draw] for name, logs in self._log_factors.items()}
+        return self._whole.column_offsets(offsets, self._place)
 
     def prior_total(self, points: FloatArray) -> float:
         """Sum of the predictive of an empty cluster over all points."""

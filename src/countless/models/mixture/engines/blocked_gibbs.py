@@ -19,6 +19,7 @@ from ....chains.watch import Watch
 from ....core.validate import whole_number
 from ....passes.passes import Passes
 from ..moves.blocked import BlockedSweep
+from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.split_merge import SplitMerge
 from ..moves.sweeps import GibbsSweep
 
@@ -98,11 +99,11 @@ class BlockedGibbs(Sampler):
 
     def schedule(self, passes: Passes | None = None) -> Schedule:
         """The moves of one sweep; each chain has its own, and all share the passes over the rows."""
-        return Schedule([BlockedSweep(self.truncation, self.max_truncation, passes)])
+        return Schedule([LearnHyperparameters(), BlockedSweep(self.truncation, self.max_truncation, passes)])
 
     def settling(self) -> tuple[Schedule, int]:
         """Collapsed sweeps with split-merge; none where there is no warm-up."""
-        return Schedule([GibbsSweep(), SplitMerge()]), self.warmup // 2
+        return Schedule([GibbsSweep(), SplitMerge(), LearnHyperparameters()]), self.warmup // 2
 
     def leave_out(self) -> tuple[str, ...]:
         """Parameters, unless they are kept."""

@@ -13,6 +13,7 @@ from ....chains.engine import register
 from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
 from ..moves.concentration import ConcentrationUpdate
+from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.split_merge import split_merge_moves
 from ..moves.sweeps import GibbsSweep
 
@@ -72,4 +73,4 @@ class CollapsedGibbs(Sampler):
     def schedule(self) -> Schedule:
         """The moves of one sweep; each chain has its own."""
         moves: list[Any] = [GibbsSweep(), *split_merge_moves(self.split_merge), ConcentrationUpdate()]
-        return Schedule([*moves, *self.extra_moves])
+        return Schedule([*moves, LearnHyperparameters(), *self.extra_moves])

@@ -13,6 +13,7 @@ from ....chains.engine import register
 from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
 from ..moves.concentration import ConcentrationUpdate
+from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.split_merge import split_merge_moves
 from ..moves.sweeps import ParameterSweep
 
@@ -71,7 +72,8 @@ class Gibbs(Sampler):
         The sweep comes last: it begins with parameters given labels, which is right after any move of the partition
         alone, and ends with labels and parameters that belong together.
         """
-        return Schedule([*split_merge_moves(self.split_merge), ConcentrationUpdate(), ParameterSweep()])
+        moves: list[Any] = [*split_merge_moves(self.split_merge), ConcentrationUpdate(), LearnHyperparameters()]
+        return Schedule([*moves, ParameterSweep()])
 
     def leave_out(self) -> tuple[str, ...]:
         """Parameters, unless they are kept."""

@@ -20,8 +20,12 @@ from ....core.validate import whole_number
 from ....partitions.icm import climb, divide, join
 from ....partitions.seats import IntArray
 from ..moves.concentration import to_mode
+from ..moves.hyperparameters import climb_hyperparameters
 from ..problem import Problem
 from ..state import State
+
+# Gain of the log joint below which a search that learns hyperparameters ends: they creep up to their mode.
+LEAST_GAIN = 1e-2
 
 RESTART_STARTS = ("one", "greedy", "sequential", "greedy")
 
@@ -113,6 +117,7 @@ class MAP(Inference):
             if monitor.stopping.is_set() or problem.n_rows < 3:
                 break
             trial = problem.state(_disturbed(rng, state), state.concentration)
+            trial.set_offsets(state.offsets)
             steps: list[float] = []
             self._improve(rng, trial, steps)
             if steps[-1] > objective[-1]:
@@ -132,8 +137,9 @@ class MAP(Inference):
             divide(rng, state, tries=4)
             objective.append(state.log_joint())
             to_mode(state)
+            climb_hyperparameters(state)
             objective.append(state.log_joint())
-            if not objective[-1] > last + 1e-7:
+            if not objective[-1] > last + (1e-7 if state.problem.law is None else LEAST_GAIN):
                 break
             last = objective[-1]
         # From here on the figures are those of freshly computed statistics.

@@ -19,6 +19,9 @@ import numpy as np
 
 from ....core.jit import kernel
 from ....families import verbs
+from ....families.base import refresh_all
+from ....partitions.clusters import ClusterArrays, own_hyper
+from ....partitions.hyperparameters import climb_offsets
 from ....partitions.seats import FloatArray, IntArray
 from ....partitions.stick_law import StickLaw, Sticks, expected_log_weights, log_expected_weights
 from ....passes.passes import Passes, Soft
@@ -27,6 +30,8 @@ from ..records import Components
 
 # A deletion must gain this much; less is rounding.
 MARGIN = 1e-9
+# Nats that new hyperparameters must gain before all rows are passed over again.
+LEAST_LEARNED = 0.01
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,30 @@ class MeanField:
 
     def bound(self, soft: Soft) -> float:
         """The bound that a pass with these parameters has found."""
-        return soft.log_total - self.penalty
+        return soft.log_total - self.penalty + self.problem.log_hyperprior
 
     def updated(self, sums: FloatArray) -> MeanField:
         """The best parameters for the probabilities that gave these sums."""
         return MeanField.of(self.problem, self.law, sums, self.sticks.blend)
+
+    def learned(self, sums: FloatArray, enough: float) -> MeanField | None:
+        """The best parameters and hyperparameters for the probabilities that gave these sums.
+
+        Given the probabilities, the bound with the best parameters is the sum of the evidences of the sums, so that
+        hyperparameters at the mode of their density given these raise it. None where that is by less than ``enough``.
+        """
+        problem = self.problem
+        if problem.law is None:
+            return None
+        hyper, offsets = own_hyper(problem.hyper), problem.offsets.copy()
+        statistics, cache, work = problem.family.allocate(len(sums), hyper)
+        statistics[:] = sums
+        refresh_all(hyper, statistics, cache, work)
+        clusters = ClusterArrays(statistics, cache, work, np.zeros((0, 0)), np.zeros((0, 0)))
+        slots = np.arange(len(sums))
+        if not climb_offsets(hyper, problem.base, clusters, slots, problem.law, offsets) > enough:
+            return None
+        return MeanField.of(problem.learned(offsets), self.law, sums, self.sticks.blend)
 
     def without(self, k: int) -> MeanField:
         """The same parameters with component ``k`` taken out."""
@@ -131,9 +155,12 @@ def climb(passes: Passes, field: MeanField, tolerance: float, max_passes: int) -
         if superfluous is not None and not over:
             field = field.without(superfluous)
             continue
+        better = None
         if over or (len(trace) > 1 and trace[-1] - trace[-2] < enough):
-            return Ascent(field, trace[-1], soft.sums, tuple(trace))
-        field = field.updated(soft.sums)
+            better = None if over else field.learned(soft.sums, max(enough, LEAST_LEARNED))
+            if better is None:
+                return Ascent(field, trace[-1], soft.sums, tuple(trace))
+        field = better or field.updated(soft.sums)
 
 
 def expectations(problem: Problem, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -9,6 +9,7 @@ few rows or from sums, what it gives by passes over all rows.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -183,7 +184,8 @@ def _rebuilt(
     if len(members) > LOCAL_ROWS:
         chosen = np.sort(rng.choice(len(members), LOCAL_ROWS, replace=False))
         members, owners = members[chosen], owners[chosen]
-    problem = field.problem.some(members)
+    # Hyperparameters are those of all rows.
+    problem = replace(field.problem.some(members), law=None)
     size, most = len(group), min(field.law.most, len(members))
     with Passes(problem, n_threads=1) as passes:
         start = MeanField.of(problem, field.law, passes.sums_of(owners, size))

@@ -9,6 +9,7 @@ from ....chains.engine import register
 from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
 from ..moves.concentration import ConcentrationUpdate
+from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.sweeps import SingleSiteSweep
 
 
@@ -55,7 +56,7 @@ class SingleSiteGibbs(Sampler):
 
     def schedule(self) -> Schedule:
         """The moves of one sweep; each chain has its own."""
-        return Schedule([SingleSiteSweep(), ConcentrationUpdate()])
+        return Schedule([SingleSiteSweep(), ConcentrationUpdate(), LearnHyperparameters(given_parameters=True)])
 
     def leave_out(self) -> tuple[str, ...]:
         """Parameters, unless they are kept."""

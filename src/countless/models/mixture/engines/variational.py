@@ -117,7 +117,8 @@ class Variational(Inference):
         with Passes(problem, self.n_threads) as passes:
             scale = passes.total_weight / ascent.sums[:, 0].sum()
             if not everything and not interrupted:
-                field = MeanField.of(problem, law, ascent.sums * scale, ascent.field.sticks.blend)
+                learned = problem.learned(ascent.field.problem.offsets)
+                field = MeanField.of(learned, law, ascent.sums * scale, ascent.field.sticks.blend)
 
                 def all_rows(number: int, stream: np.random.Generator, monitor: Monitor) -> Ascent:
                     monitor.status = f"{field.n_components} components"
@@ -163,7 +164,8 @@ class Variational(Inference):
             ascent = joined
 
     def _draws(self, passes: Passes, ascent: Ascent, rng: np.random.Generator, interrupted: bool) -> Draws:
-        problem, field = passes.problem, ascent.field
+        field = ascent.field
+        problem = field.problem
         n_draws = self.draws or max(1, min(100, MOST_LABELS // problem.n_rows))
         mode = passes.best(field.natural).labels
         order = _appearance(mode, field.n_components)
@@ -192,7 +194,8 @@ class Variational(Inference):
             "components/statistics": statistics,
             "components/log_weights": log_weights,
         }
-        arrays |= {f"log_factors/{name}": np.full((1, n_draws), value) for name, value in problem.log_factors.items()}
+        for name, value in problem.log_factors.items():
+            arrays[f"log_factors/{name}"] = np.broadcast_to(value, (1, n_draws, *np.shape(value))).copy()
         return Draws(arrays, problem.fields, problem.axes, APPROXIMATION, interrupted)
 
 
