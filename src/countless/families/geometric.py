@@ -59,7 +59,7 @@ class Geometric(Family):
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
         a = per_column("a", 2.0 if self.a is None else self.a, d)
-        # Half a failure more than the mean: centred on the mean itself, rows of few failures on their own would be free.
+        # Half a failure more than the mean: centred on the mean itself, rows of few failures alone would be free.
         mean = X.sum(axis=0) / max(len(X), 1) + JEFFREYS
         default = mean * np.maximum(a - 1.0, 1.0)
         return self._with(a=a, b=per_column("b", default if self.b is None else self.b, d))

@@ -25,8 +25,8 @@ MOST_LEVELS = 40
 LARGEST_COUNT = 100
 # Whole numbers from 1 or more with at most so many different values are codes of categories (classes, grades).
 MOST_CODES = 10
-# A Gaussian block has (d^2 + 3 d) / 2 parameters a cluster; it takes so many rows for each of them.
-ROWS_PER_PARAMETER = 8
+# What is said of a column whose family was given.
+ASKED = "as asked"
 # A column with a larger share of missing cells says too little about its correlations.
 MOST_MISSING = 0.25
 # With more rows than these, drawing missing cells of correlated columns takes too long.
@@ -78,7 +78,7 @@ def read_frame(frame: pd.DataFrame, chosen: Mapping[Any, str], coded: Collection
     columns = [_column(name, frame.iloc[:, j], by_place.get(j), j in kept) for j, name in enumerate(names)]
     if all(column.family == IGNORED for column in columns):
         raise ValueError(f"X: no column is left to cluster ({columns[0].name!r}: {columns[0].note})")
-    return _gaussian_by_size(columns, frame, set(by_place))
+    return _without_sparse(columns, frame, set(by_place))
 
 
 def encode(frame: pd.DataFrame, columns: Sequence[Column]) -> FloatArray:
@@ -105,7 +105,7 @@ def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Col
     observed = cells.dropna()
     if chosen is not None:
         named = chosen in ("categorical", "bernoulli") and not (coded and pd.api.types.is_numeric_dtype(cells.dtype))
-        return Column(name, chosen, _levels(cells) if named else None, "as asked")
+        return Column(name, chosen, _levels(cells) if named else None, ASKED)
     if len(observed) == 0:
         return Column(name, IGNORED, note="empty")
     if pd.api.types.is_bool_dtype(observed.dtype) or isinstance(cells.dtype, pd.CategoricalDtype):
@@ -145,18 +145,15 @@ def _number_column(name: str, cells: pd.Series, values: FloatArray) -> Column:
     return Column(name, "gaussian", note="measurements")
 
 
-def _gaussian_by_size(columns: list[Column], frame: pd.DataFrame, asked: set[int]) -> tuple[Column, ...]:
-    """Guessed Gaussian columns become one block with correlations where there are enough rows for it."""
+def _without_sparse(columns: list[Column], frame: pd.DataFrame, asked: set[int]) -> tuple[Column, ...]:
+    """Guessed Gaussian columns that say too little about correlations, or would take too long, have none."""
     places = [j for j, column in enumerate(columns) if column.family == "gaussian" and j not in asked]
     missing = {j: float(frame.iloc[:, j].isna().mean()) for j in places}
-    d = sum(missing[j] <= MOST_MISSING for j in places)
-    enough = len(frame) >= ROWS_PER_PARAMETER * d * (d + 3) / 2
     if len(frame) > MOST_ROWS_WITH_MISSING and any(missing.values()):
         missing = {j: 1.0 if share else 0.0 for j, share in missing.items()}
     for j in places:
-        if not enough or missing[j] > MOST_MISSING:
-            reason = "many missing cells" if enough else "too few rows for correlations"
-            columns[j] = columns[j].as_family("diagonal-gaussian", f"{columns[j].note}; {reason}")
+        if missing[j] > MOST_MISSING:
+            columns[j] = columns[j].as_family("diagonal-gaussian", f"{columns[j].note}; many missing cells")
     return tuple(columns)
 
 

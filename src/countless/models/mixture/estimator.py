@@ -27,6 +27,7 @@ from ..estimator import Arrays, RunEstimator
 from ..rows import Mixture, column_names, read_new_rows, read_rows
 from .answers import certainty, point_estimate, predictive
 from .command import COMMAND
+from .correlations import choose_correlations
 from .data import MixtureData
 from .engines.choice import resolve_inference
 from .posterior import MixturePosterior
@@ -153,9 +154,10 @@ class DPMixture(Mixture, RunEstimator):
         weights = as_weights(sample_weight, len(rows))
         prior = resolve_prior(self.prior)
         family.check(rows)
+        self.prior_ = prior.resolve(len(rows))
+        family = choose_correlations(family, rows, self.prior_, rng)
         left_open = family.left_open()
         untuned = family.resolve(counted(rows, weights))
-        self.prior_ = prior.resolve(len(rows))
         self.inference_ = resolve_inference(
             self.inference,
             len(rows),
