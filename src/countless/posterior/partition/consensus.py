@@ -4,11 +4,11 @@ After Dahl, Johnson and Mueller 2022, *Search algorithms and loss functions for 
 Computational and Graphical Statistics 31. From each of many starts, rows are placed one after the other in random
 order, then moved one at a time while the loss falls; then whole clusters are dissolved and their rows placed again. The
 best draws are among the starts, so that the result is never worse than they are. Rows that no draw separates move
-together. That loses no minimum of the variation of information or of Binder's loss, whatever their weight, because both
-are concave in the number of such rows in a cluster.
+together. That loses no minimum of the variation of information or of Binder's loss, whatever their weight, because
+both are concave in the number of such rows in a cluster.
 
-Two rules make it a clustering for people. It has no more clusters than nearly all draws have; otherwise the variation of
-information would separate all rows where draws have nothing in common. And wavering rows go home (``settle.py``).
+Two rules make it a clustering for people. It has no more clusters than nearly all draws have; otherwise the variation
+of information would separate all rows where draws have nothing in common. And wavering rows go home (``settle.py``).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def consensus(
     weight: float = 1.0,
     settle: bool = True,
 ) -> IntArray:
-    """Partition of least expected loss over the draws (draw, row), numbered by size; see ``PartitionDraws.consensus``."""
+    """Partition of least expected loss over the draws (draw, row), settled; see ``PartitionDraws.consensus``."""
     kind = weighted_loss(loss, weight)
     most = _most_clusters(draws, max_clusters)
     if n_restarts is not None:
@@ -92,8 +92,7 @@ def _most_clusters(draws: NDArray[Any], given: int | None) -> int:
     """Most clusters that a consensus may have: as given, any number for 0, by default as the draws support."""
     if given is None:
         return int(np.quantile(draws.max(axis=1), SUPPORTED, method="inverted_cdf")) + 1
-    n_rows = draws.shape[1]
-    return whole_number("max_clusters", given, 0) or n_rows
+    return whole_number("max_clusters", given, 0) or draws.shape[1]
 
 
 def _affordable(draws: NDArray[Any]) -> NDArray[Any]:

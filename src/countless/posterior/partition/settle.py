@@ -4,8 +4,8 @@ Least expected loss may put a row that wavers between clusters into a cluster of
 group alike into as many clusters as it is allowed. Here a cluster is *settled* if two of its rows, chosen at random,
 are together in at least half of the draws; a cluster of one row, if that row is alone in at least half of them. Each
 row of an unsettled cluster moves to the cluster that is most probable for it by the measure of ``certainty.py``: that a
-companion of the row, chosen at random in a draw chosen at random, belongs to it. It stays where no other cluster is more
-probable than its own. This repeats until no row moves.
+companion of the row, chosen at random in a draw chosen at random, belongs to it. It stays where no other cluster is
+more probable than its own. This repeats until no row moves.
 
 It ends. With w_ij the mean over draws of 1 / (|D(i)| - 1) where i and j are together, the probability of cluster k for
 row i is the sum of w_ij over the rows j of k. So each move raises the sum of w_ij over all pairs that share a cluster.
@@ -37,8 +37,8 @@ class Table(NamedTuple):
     """Overlaps of a clustering with the clusters of all draws ("cells").
 
     ``cells`` (row, draw) is the cell of each row, ``counts`` (cell, cluster) the number of rows that they share,
-    ``companions`` the number of companions of a row in each cell, ``alone`` the share of the draws in which each row has
-    none. ``labels``, ``sizes`` and ``counts`` change as rows move.
+    ``companions`` the number of companions of a row in each cell, ``alone`` the share of the draws in which each row
+    has none. ``labels``, ``sizes`` and ``counts`` change as rows move.
     """
 
     cells: NDArray[np.int32]
@@ -82,7 +82,7 @@ def settle(labels: NDArray[Any], draws: NDArray[Any]) -> IntArray:
 
     Examples
     --------
-    The third row is with the first two in half of the draws and with the last two in the others:
+    The third row is with the first two in five draws and with the last two in four:
 
     >>> import numpy as np
     >>> from countless.posterior.partition.settle import settle

@@ -57,8 +57,8 @@ def _pairs(n: int) -> FloatArray:
 class Loss(NamedTuple):
     """A loss between partitions: ``values(N)`` tabulates f(0), ..., f(N + 1), and g(N) = N^p with p = ``power``.
 
-    If ``adjusted``, f counts pairs, and the loss is one minus the adjusted Rand index of the sums. ``weight`` is the cost
-    of separating, 2 minus it that of joining.
+    If ``adjusted``, f counts pairs, and the loss is one minus the adjusted Rand index of the sums. ``weight`` is the
+    cost of separating, 2 minus it that of joining.
     """
 
     values: Callable[[int], FloatArray]
