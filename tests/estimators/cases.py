@@ -41,6 +41,13 @@ def model(family: Any = "gaussian", prior: Any = "crp", inference: Any = GIBBS, 
     return cl.DPMixture(family=family, prior=prior, inference=inference, random_state=random_state)
 
 
+def largest_first(labels: NDArray[np.int64]) -> bool:
+    """Whether labels are numbered 0, 1, 2, ... by the sizes of their clusters; of equal ones the first row decides."""
+    names, first, sizes = np.unique(labels, return_index=True, return_counts=True)
+    keys = list(zip((-sizes).tolist(), first.tolist(), strict=True))
+    return names.tolist() == list(range(len(names))) and keys == sorted(keys)
+
+
 def first_appearance(labels: NDArray[np.int64]) -> bool:
     """Whether labels are numbered 0, 1, 2, ... in the order in which they first occur."""
     seen = 0

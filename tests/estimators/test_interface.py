@@ -167,6 +167,39 @@ def test_any_family_with_any_prior_and_any_engine(family, prior, engine):
     fitted.family_.check(sampled)
 
 
+@pytest.mark.parametrize("engine", [*ENGINES, "variational"])
+def test_clusters_are_numbered_by_size_and_everything_follows(engine, tmp_path):
+    # Three groups; the rows of the smallest come first.
+    rng = np.random.default_rng(0)
+    truth = np.repeat([2, 0, 1], [6, 20, 12])
+    rows = rng.normal(size=(38, 2)) + np.array([[0.0, 0.0], [30.0, 0.0], [0.0, 30.0]])[truth]
+    engines = {**ENGINES, "variational": cl.inference.Variational(restarts=1, draws=5)}
+    fitted = model("spherical-gaussian", inference=engines[engine]).fit(rows)
+    np.testing.assert_array_equal(fitted.labels_, truth)
+    np.testing.assert_array_equal(fitted.predict(rows), truth)
+    np.testing.assert_array_equal(fitted.predict_proba(rows).argmax(axis=1), truth)
+    np.testing.assert_array_equal(fitted.certainty_.probability > 0.9, True)
+    assert first_appearance(fitted.posterior_.flat_labels()[0])
+    sampled, labels = fitted.sample(50)
+    known = labels >= 0
+    np.testing.assert_array_equal(fitted.predict(sampled)[known], labels[known])
+    assert [each.size for each in fitted.posterior_.summaries()] == [20, 12, 6]
+    assert fitted.posterior_.credible_ball().center.tolist() == truth.tolist()
+    fitted.save(tmp_path / "run")
+    again = cl.load(tmp_path / "run")
+    np.testing.assert_array_equal(again.labels_, truth)
+    np.testing.assert_allclose(again.predict_proba(rows), fitted.predict_proba(rows), rtol=1e-12)
+
+
+def test_rows_count_by_their_weights_when_clusters_are_numbered():
+    rows = np.concatenate([np.linspace(0.0, 1.0, 6), np.linspace(40.0, 41.0, 20)])[:, None]
+    heavy = np.repeat([10.0, 1.0], [6, 20])
+    fitted = model("spherical-gaussian", inference="variational").fit(rows, sample_weight=heavy)
+    np.testing.assert_array_equal(fitted.labels_, np.repeat([0, 1], [6, 20]))
+    np.testing.assert_array_equal(fitted.predict(rows), fitted.labels_)
+    assert [each.size for each in fitted.posterior_.summaries()] == [6, 20]
+
+
 def test_the_learned_names_are_objects_with_everything_set():
     fitted = model("poisson", "pitman-yor").fit(two_groups("poisson"))
     assert fitted.family_.shape is not None

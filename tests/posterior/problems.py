@@ -53,27 +53,30 @@ def posterior(labels: np.ndarray) -> MixturePosterior:
 KINDS = ("posterior of a mixture", "few partitions", "a noisy partition", "rows that waver", "five draws at random")
 
 
-def exact_losses(loss: str, draws: np.ndarray) -> np.ndarray:
+def exact_losses(loss: str, draws: np.ndarray, weight: float = 1.0) -> np.ndarray:
     """Expected loss of each partition of seven rows."""
-    return _between_all(loss)[:, [NUMBER[tuple(draw)] for draw in draws.tolist()]].mean(axis=1)
+    return _between_all(loss, weight)[:, [NUMBER[tuple(draw)] for draw in draws.tolist()]].mean(axis=1)
 
 
 @cache
-def _between_all(loss: str) -> np.ndarray:
-    """Loss of each partition of seven rows to each, by the textbook formulas."""
-    return np.concatenate([_between(loss, MEMBERS[start : start + 100]) for start in range(0, len(EVERY), 100)])
+def _between_all(loss: str, weight: float) -> np.ndarray:
+    """Loss of each partition of seven rows against each, by the textbook formulas."""
+    parts = [_between(loss, weight, MEMBERS[start : start + 100]) for start in range(0, len(EVERY), 100)]
+    return np.concatenate(parts)
 
 
-def _between(loss: str, candidates: np.ndarray) -> np.ndarray:
+def _between(loss: str, weight: float, candidates: np.ndarray) -> np.ndarray:
     tables = np.einsum("cik,mil->cmkl", candidates, MEMBERS)
     sizes, other = tables.sum(axis=3), tables.sum(axis=2)
     if loss == "vi":
         joint = -xlogy(tables / 7, tables / 7).sum(axis=(2, 3))
         entropies = [-xlogy(margin / 7, margin / 7).sum(axis=2) for margin in (sizes, other)]
-        return 2 * joint - entropies[0] - entropies[1]
+        # The estimate given the draw: how it separates what the draw has together. The draw given the estimate.
+        return weight * (joint - entropies[1]) + (2.0 - weight) * (joint - entropies[0])
     both, mine, others = ((n * (n - 1) // 2).reshape(*n.shape[:2], -1).sum(axis=2) for n in (tables, sizes, other))
     if loss == "binder":
-        return 2.0 * (mine + others - 2.0 * both) / 49.0
+        separated, joined = others - both, mine - both
+        return 2.0 * (weight * separated + (2.0 - weight) * joined) / 49.0
     chance = mine * others / 21.0
     spread = (mine + others) / 2 - chance
     return 1.0 - np.where(spread == 0, 1.0, (both - chance) / np.where(spread == 0, 1.0, spread))

@@ -94,3 +94,10 @@ def test_of_a_fit():
 def test_labels_are_checked(rng):
     with pytest.raises(ValueError, match=r"^labels must hold 7 labels, one per row, got shape \(2,\)"):
         row_certainty([0, 1], draws_of_seven("a noisy partition", rng))
+
+
+def test_the_runner_up_is_named_as_in_the_labels():
+    draws = np.array([[0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]])
+    assert row_certainty([1, 1, 1, 0, 0], draws).runner_up.tolist() == [-1, -1, 0, 1, 1]
+    assert row_certainty([7, 7, 7, 3, 3], draws).runner_up.tolist() == [-1, -1, 3, 7, 7]
+    assert row_certainty(list("bbbaa"), draws).runner_up.tolist() == [-1, -1, 1, 0, 0]

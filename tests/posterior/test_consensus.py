@@ -12,11 +12,13 @@ from countless import metrics
 from countless.core.validate import by_first_appearance
 from countless.posterior.partition import consensus as search
 from countless.posterior.partition.consensus import consensus, expected_loss
-from countless.posterior.partition.similarity import LOSSES, condense, losses
+from countless.posterior.partition.similarity import LOSSES, condense, losses, weighted_loss
 
 from .problems import EVERY, KINDS, NUMBER, exact_losses, problem
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+# The partition of least expected loss, whatever the number of its clusters.
+PLAIN = {"max_clusters": 0, "settle": False}
 every_loss = pytest.mark.parametrize("loss", sorted(LOSSES))
 
 
@@ -70,12 +72,13 @@ def test_condensed_draws_have_the_same_expected_losses(loss, rng):
 # --- all partitions of seven rows -----------------------------------------------------------------------------
 
 
-def misses(loss, kind, n_problems, **settings):
+def misses(loss, kind, n_problems, weight=1.0, **settings):
     found = 0
     for number in range(n_problems):
         draws = problem(kind, number)
-        exact = exact_losses(loss, draws)
-        found += exact[NUMBER[tuple(consensus(draws, loss, **settings).tolist())]] > exact.min() + 1e-9
+        exact = exact_losses(loss, draws, weight)
+        labels = by_first_appearance(consensus(draws, loss, **{**PLAIN, "weight": weight, **settings}))
+        found += exact[NUMBER[tuple(labels.tolist())]] > exact.min() + 1e-9
     return found
 
 
@@ -83,6 +86,36 @@ def misses(loss, kind, n_problems, **settings):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_exact_minimiser_of_seven_rows(loss, kind):
     assert misses(loss, kind, 100) <= 1
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.6, 1.4, 1.9])
+@pytest.mark.parametrize("loss", ["binder", "vi"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_exact_minimiser_for_other_weights(loss, kind, weight):
+    assert misses(loss, kind, 25, weight) <= 1
+
+
+@pytest.mark.parametrize("loss", ["binder", "vi"])
+def test_costs_the_wrong_way_round_would_not_do(loss, monkeypatch):
+    swapped = lambda name, weight: weighted_loss(name, 2.0 - weight)  # noqa: E731
+    monkeypatch.setattr(search, "weighted_loss", swapped)
+    assert misses(loss, "a noisy partition", 25, 0.6) > 1
+
+
+@pytest.mark.parametrize("loss", ["binder", "vi"])
+def test_weighted_losses_against_the_formulas(loss):
+    draws = problem("a noisy partition", 3)
+    for weight in (0.1, 0.6, 1.0, 1.7):
+        found = losses(EVERY, draws, weighted_loss(loss, weight)).mean(axis=1)
+        np.testing.assert_allclose(found, exact_losses(loss, draws, weight), rtol=0, atol=1e-12)
+        assert expected_loss(EVERY[9], draws, loss, weight) == pytest.approx(found[9], abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["binder", "vi"])
+def test_dearer_separation_gives_fewer_clusters(loss, rng):
+    draws = noisy_draws(rng, n_rows=40, noise=0.3)
+    counts = [int(consensus(draws, loss, weight=weight, **PLAIN).max()) + 1 for weight in (0.2, 1.0, 1.8)]
+    assert counts[0] > counts[1] > counts[2]
 
 
 def test_one_restart_would_not_do(monkeypatch):
@@ -93,8 +126,9 @@ def test_one_restart_would_not_do(monkeypatch):
 def test_it_opens_clusters_that_no_draw_has():
     # Each draw joins two of three pairs of rows: the loss is least where all three stay apart.
     draws = np.array([[0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1]])
-    assert consensus(draws, "vi").tolist() == [0, 0, 1, 1, 2, 2]
-    assert consensus(draws, "binder").tolist() == [0, 0, 1, 1, 2, 2]
+    assert consensus(draws, "vi", **PLAIN).tolist() == [0, 0, 1, 1, 2, 2]
+    assert consensus(draws, "binder", **PLAIN).tolist() == [0, 0, 1, 1, 2, 2]
+    assert consensus(draws).max() == 1
 
 
 @every_loss
@@ -104,10 +138,35 @@ def test_a_largest_number_of_clusters_is_kept_to(loss):
         exact = exact_losses(loss, draws)
         for most in (1, 2, 3):
             exact_there = exact[EVERY.max(axis=1) < most].min()
-            labels = consensus(draws, loss, max_clusters=most)
+            labels = consensus(draws, loss, max_clusters=most, settle=False)
             assert labels.max() < most
             assert expected_loss(labels, draws, loss) == pytest.approx(exact_there, abs=1e-9)
-        np.testing.assert_array_equal(consensus(draws, loss, max_clusters=0), consensus(draws, loss))
+
+
+@every_loss
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_more_clusters_than_the_draws_support(loss, kind):
+    for number in range(10):
+        draws = problem(kind, number)
+        supported = np.sort(draws.max(axis=1))[int(np.ceil(0.975 * len(draws))) - 1]
+        labels = consensus(draws, loss, settle=False)
+        assert labels.max() <= supported
+        exact = exact_losses(loss, draws)[EVERY.max(axis=1) <= supported].min()
+        assert expected_loss(labels, draws, loss) == pytest.approx(exact, abs=1e-9)
+
+
+def test_one_draw_in_forty_does_not_raise_the_limit():
+    draws = np.array([[0, 0, 0, 1, 1, 1]] * 20 + [[0, 0, 1, 1, 2, 2]] * 19 + [[0, 1, 2, 3, 4, 5]])
+    assert search._most_clusters(draws, None) == 3
+    assert search._most_clusters(draws, 5) == 5
+    assert search._most_clusters(draws, 0) == 6
+
+
+def test_draws_with_nothing_in_common_do_not_give_a_cluster_to_each_row(rng):
+    draws = rng.integers(20, size=(200, 60))
+    assert consensus(draws, **PLAIN).max() == 59
+    assert consensus(draws, settle=False).max() < 20
+    assert consensus(draws).max() == 0
 
 
 # --- larger sets of draws ---------------------------------------------------------------------------------------
@@ -116,7 +175,7 @@ def test_a_largest_number_of_clusters_is_kept_to(loss):
 @every_loss
 def test_never_worse_than_the_best_draw_and_a_local_minimum(loss, rng):
     draws = noisy_draws(rng)
-    labels = consensus(draws, loss)
+    labels = consensus(draws, loss, **PLAIN)
     least = expected_loss(labels, draws, loss)
     assert least < losses(draws, draws, LOSSES[loss]).mean(axis=1).min()
     for i in range(len(labels)):
@@ -135,7 +194,7 @@ def test_never_worse_than_the_best_draw_of_a_fit(name):
     draws = posterior.flat_labels()
     for loss in LOSSES:
         best = losses(draws, draws, LOSSES[loss]).mean(axis=1).min()
-        assert expected_loss(posterior.consensus(loss), draws, loss) <= best + 1e-12
+        assert expected_loss(posterior.consensus(loss, **PLAIN), draws, loss) <= best + 1e-12
 
 
 @pytest.mark.slow
@@ -150,24 +209,24 @@ def test_never_worse_than_the_best_draw_on_tables(name):
     draws = posterior.flat_labels()
     for loss in LOSSES:
         best = losses(draws, draws, LOSSES[loss]).mean(axis=1).min()
-        assert expected_loss(posterior.consensus(loss), draws, loss) <= best + 1e-12
+        assert expected_loss(posterior.consensus(loss, **PLAIN), draws, loss) <= best + 1e-12
 
 
 def test_more_clusters_than_there_was_room_for(rng):
     # Any two rows share a cluster in a third of the draws: Binder's loss wants them all apart.
     draws = rng.integers(3, size=(400, 40))
-    assert consensus(draws, "binder").tolist() == list(range(40))
+    assert consensus(draws, "binder", **PLAIN).tolist() == list(range(40))
 
 
 @every_loss
 def test_same_draws_same_consensus_whatever_the_threads(loss, rng, monkeypatch):
     draws = noisy_draws(rng, n_rows=400, n_draws=300, n_clusters=6)
-    first = consensus(draws, loss)
+    first = consensus(draws, loss, **PLAIN)
     monkeypatch.setattr(search, "QUICK", 0.0)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
-    alone = consensus(draws, loss)
+    alone = consensus(draws, loss, **PLAIN)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    np.testing.assert_array_equal(consensus(draws, loss), alone)
+    np.testing.assert_array_equal(consensus(draws, loss, **PLAIN), alone)
     assert expected_loss(alone, draws, loss) == pytest.approx(expected_loss(first, draws, loss), abs=1e-4)
 
 
@@ -197,7 +256,7 @@ def test_draws_are_thinned_to_what_fits(rng, monkeypatch):
 def test_too_many_clusters_to_search_among_give_the_best_draw(rng, monkeypatch):
     monkeypatch.setattr(search, "MOST_COUNTS", 100_000)
     draws = np.array([by_first_appearance(rng.permutation(400) // width) for width in (1, 1, 2, 2, 2, 2)])
-    labels = consensus(draws)
+    labels = consensus(draws, **PLAIN)
     best = losses(draws, draws, LOSSES["vi"]).mean(axis=1)
     assert expected_loss(labels, draws) == pytest.approx(best.min())
 
@@ -207,12 +266,13 @@ def test_a_limit_of_work_ends_the_search(rng, monkeypatch):
     monkeypatch.setattr(search, "LONGEST", 1.0)
     monkeypatch.setattr(search, "BUDGET", 1.0)
     monkeypatch.setattr(search, "QUICK", 0.0)
-    labels = consensus(draws)
+    labels = consensus(draws, **PLAIN)
     assert expected_loss(labels, draws) <= losses(draws, draws, LOSSES["vi"]).mean(axis=1).min()
 
 
 def test_single_draw_and_single_row():
     assert consensus(np.array([[2, 2, 0, 1]])).tolist() == [0, 0, 1, 2]
+    assert consensus(np.array([[2, 0, 0, 1]])).tolist() == [1, 0, 0, 2]
     assert consensus(np.array([[0], [0]])).tolist() == [0]
     assert consensus(np.array([[0, 1, 2, 3]]), max_clusters=2).max() == 1
 
@@ -221,7 +281,12 @@ def test_settings_are_checked(rng):
     draws = noisy_draws(rng)
     with pytest.raises(ValueError, match=r"^loss: 'rand' is not known; choose one of 'binder', 'omari', 'vi'"):
         consensus(draws, "rand")
-    with pytest.raises(ValueError, match=r"^max_clusters must be a whole number of at least 1, got -1"):
+    with pytest.raises(ValueError, match=r"^max_clusters must be a whole number of at least 0, got -1"):
         consensus(draws, max_clusters=-1)
+    for weight in (0.0, 2.0, np.nan, True, "much"):
+        with pytest.raises(ValueError, match=r"^weight must be a number above 0 and below 2, got "):
+            consensus(draws, weight=weight)
+    with pytest.raises(ValueError, match=r"^weight: the loss 'omari' has none; leave it out, or choose 'vi'"):
+        consensus(draws, "omari", weight=1.5)
     with pytest.raises(ValueError, match=r"^n_restarts must be a whole number of at least 1, got 0"):
         consensus(draws, n_restarts=0)

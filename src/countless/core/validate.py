@@ -128,6 +128,24 @@ def by_first_appearance(labels: NDArray[Any]) -> NDArray[np.int64]:
     return rank[inverse.reshape(-1)]
 
 
+def by_size(labels: NDArray[Any], weights: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+    """Renumber labels 0, 1, 2, ... by the size of their clusters, the largest first; ties by first appearance.
+
+    Every clustering that a user sees is numbered so. ``weights`` is how often each row counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.core.validate import by_size
+    >>> by_size(np.array([7, 2, 2, 5, 5, 2])).tolist()
+    [2, 0, 0, 1, 1, 0]
+    """
+    numbered = by_first_appearance(labels)
+    rank = np.empty(int(numbered.max(initial=-1)) + 1, dtype=np.int64)
+    rank[np.argsort(-np.bincount(numbered, weights), kind="stable")] = np.arange(len(rank))
+    return rank[numbered]
+
+
 def choose(name: str, key: Any, options: Mapping[str, Value], otherwise: str = "") -> Value:
     """The option called ``key``, or one sentence that lists what exists."""
     if isinstance(key, str) and key in options:

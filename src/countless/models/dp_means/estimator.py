@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.random import as_generator
-from ...core.validate import as_weights, by_first_appearance, choose, whole_number
+from ...core.validate import as_weights, by_size, choose, whole_number
 from ...families import FAMILIES, Family, resolve_family
 from ...families.arrays import one_number
 from ..rows import checked_rows
@@ -63,7 +63,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     Attributes
     ----------
     labels_ : array of int
-        Cluster of each row, numbered by first appearance.
+        Cluster of each row, numbered by size (the sum of the weights of its rows), the largest first.
     cluster_centers_ : array (n_clusters_, n_features_in_)
         Mean of the rows of each cluster.
     n_clusters_ : int
@@ -152,7 +152,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         found = solution.clustering
         self.penalty_, self.count_weight_ = solution.penalty, solution.count_weight
         former = found.labels[place]
-        labels = by_first_appearance(former)
+        labels = by_size(former, given_weights)
         order = np.empty(int(labels.max()) + 1, dtype=np.int64)
         order[labels] = former
         self.n_clusters_ = self._n_features_out = len(order)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ...chains.engine import Inference, engines_for
 from ...chains.watch import Watch
 from ...core.random import as_generator
-from ...core.validate import as_weights, whole_number
+from ...core.validate import as_weights, by_size, whole_number
 from ...families import Family, resolve_family
 from ...posterior import Posterior
 from ...priors import FiniteDirichlet
@@ -78,7 +78,8 @@ class FiniteMixture(ComponentMixture):
     Attributes
     ----------
     labels_ : array of int
-        Most probable component of each row; components are numbered by first appearance, those without rows last.
+        Most probable component of each row; components are numbered by the number of these rows (the sum of their
+        weights), the largest first.
     n_clusters_ : int
         Number of components that have rows of their own.
     weights_ : array (K,)
@@ -184,15 +185,15 @@ class FiniteMixture(ComponentMixture):
         return CRITERIA[name](log_likelihood, self.n_parameters_, len(scores), total_entropy(scores))
 
     def _keep(self, rows: FloatArray, problem: Problem, fit: MixtureFit) -> None:
-        """Store a result of EM, with the components numbered by first appearance in the rows."""
+        """Store a result of EM, with the components numbered by size, those without rows last."""
         density = MixtureDensity.of(problem, fit.log_weights, fit.parameters)
-        labels = density.best(rows)
-        used, first = np.unique(labels, return_index=True)
-        used = used[np.argsort(first)]
+        former = density.best(rows)
+        self.labels_ = by_size(former, problem.weights)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        used = np.empty(self.n_clusters_, dtype=np.int64)
+        used[self.labels_] = former
         order = np.concatenate([used, np.setdiff1d(np.arange(len(fit.log_weights)), used)])
         self._mixture = ordered = density.reordered(order)
-        self.labels_ = np.argsort(order)[labels]
-        self.n_clusters_ = len(used)
         self.weights_ = np.exp(fit.log_weights[order])
         self.parameters_ = ordered.describe()
         self.n_parameters_ = density.n_parameters()

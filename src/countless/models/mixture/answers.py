@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from ...chains.draws import APPROXIMATION, Draws
+from ...core.validate import by_size
 from ...partitions.seats import FloatArray, IntArray
 from ...posterior.partition.certainty import Certainty, certainty_of_shares
 from .closed_form import ClosedForm
@@ -35,21 +36,21 @@ class Predictive(Protocol):
 
 
 def point_estimate(posterior: MixturePosterior, problem: Problem) -> IntArray:
-    """The clustering to show: the mode of an approximation, else the consensus of the draws.
+    """The clustering to show, numbered by size: the mode of an approximation, else the consensus of the draws.
 
-    A consensus has no more clusters than the prior allows.
+    Draws have no more clusters than the prior allows, and a consensus has no more than they have.
     """
-    if posterior.mode is not None:
-        return posterior.mode
-    most = problem.prior.max_clusters(problem.n_rows)
-    return posterior.consensus(max_clusters=most if most < problem.n_rows else None)
+    return posterior.consensus() if posterior.mode is None else by_size(posterior.mode, problem.weights)
 
 
 def predictive(problem: Problem, draws: Draws, posterior: MixturePosterior, labels: IntArray) -> Predictive:
     """What the fit predicts: a mixture in closed form, or the clusters of the rows themselves."""
     factors = posterior.typical_factors()
-    if draws.kind is APPROXIMATION and posterior.components is not None:
-        return ClosedForm.of(problem.at(factors), posterior.components, int(labels.max()) + 1)
+    if draws.kind is APPROXIMATION and posterior.components is not None and posterior.mode is not None:
+        # Components have the order of the mode; those of no row come last.
+        order = np.arange(len(posterior.components.statistics))
+        order[labels] = posterior.mode
+        return ClosedForm.of(problem.at(factors), posterior.components.in_order(order), int(labels.max()) + 1)
     concentration = float(np.mean(draws["concentration"]))
     return ByPartition(problem, factors, draws, labels, concentration, PREDICTIVE_DRAWS)
 

@@ -72,8 +72,9 @@ class DPMixture(Mixture, RunEstimator):
     Attributes
     ----------
     labels_ : array of int
-        Consensus clustering: the partition of least expected variation of information to the draws, or the
-        MAP partition. Numbered by first appearance.
+        Consensus clustering, ``posterior_.consensus()``: the partition of least expected variation of information to
+        the draws, in which rows that waver are where they are most of the time; or the MAP partition. Numbered by size
+        (the sum of the weights of its rows), the largest first.
     n_clusters_ : int
     posterior_ : MixturePosterior
         Every draw: ``labels`` (chain, draw, row), ``n_clusters``, ``log_joint``, ``concentration``; ``parameters``

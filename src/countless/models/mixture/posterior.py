@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.validate import by_size
 from ...posterior.data import Data
 from ...posterior.partition.summaries import ClusterSummary, summaries_frame, summarise
 from ...posterior.partition.view import PartitionDraws
 from ...posterior.posterior import FloatArray, IntArray, Posterior
+from .data import MixtureData
 from .impute import Imputation, impute
 from .records import Components, Truncation, truncation_of
 
@@ -257,7 +259,8 @@ class MixturePosterior(Posterior):
         ['column 0 0.10 (others 9.10)', 'column 0 9.10 (others 0.10)']
         """
         if labels is None:
-            labels = self.consensus() if self.mode is None else self.mode
+            weights = self.data.weights if isinstance(self.data, MixtureData) else None
+            labels = self.consensus() if self.mode is None else by_size(self.mode, weights)
         return summarise(self.data, self.flat_labels(), labels, most_traits)
 
     def summaries_frame(self, labels: ArrayLike | None = None, most_traits: int = 3) -> pd.DataFrame:

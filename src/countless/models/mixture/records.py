@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,12 @@ class Components(NamedTuple):
 
     statistics: NDArray[np.float64]
     log_weights: NDArray[np.float64]
+
+    def in_order(self, order: NDArray[np.int64]) -> Self:
+        """The same mixture with its components in this order."""
+        return self._replace(
+            statistics=self.statistics[order], log_weights=np.append(self.log_weights[order], self.log_weights[-1])
+        )
 
 
 class Truncation(NamedTuple):

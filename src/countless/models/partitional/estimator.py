@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.random import as_generator, spawn
-from ...core.validate import by_first_appearance, choose, whole_number
+from ...core.validate import by_size, choose, whole_number
 from ..rows import checked_rows
 
 FloatArray = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Partitional(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : array of int
-        Cluster of each row, numbered by first appearance.
+        Cluster of each row, numbered by size, the largest first.
     n_clusters_ : int
     objective_ : float
         Sum of squared distances to the means, or of dissimilarities to the medoids.
@@ -89,13 +89,14 @@ class Partitional(ClusterMixin, BaseEstimator):
         if n_clusters > len(rows):
             raise ValueError(f"n_clusters is {n_clusters}, but X has {len(rows)} rows; ask for at most {len(rows)}")
         labels = fit(rows, n_clusters, whole_number("restarts", self.restarts, 1), rng)
-        first = np.sort(np.unique(labels, return_index=True)[1])
+        self.labels_ = by_size(labels)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        former = np.empty(self.n_clusters_, dtype=np.int64)
+        former[self.labels_] = labels
         if self.cluster_centers_ is not None:
-            self.cluster_centers_ = self.cluster_centers_[labels[first]]
+            self.cluster_centers_ = self.cluster_centers_[former]
         if self.medoid_indices_ is not None:
-            self.medoid_indices_ = self.medoid_indices_[labels[first]]
-        self.labels_ = by_first_appearance(labels)
-        self.n_clusters_ = len(first)
+            self.medoid_indices_ = self.medoid_indices_[former]
         return self
 
     def predict(self, X: ArrayLike) -> IntArray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.validate import as_labels, by_first_appearance, choose
+from ...core.validate import as_labels, by_first_appearance, by_size, choose
 from .draws import FloatArray, IntArray
 from .similarity import LOSSES, losses
 
@@ -97,7 +97,7 @@ def credible_ball(draws: NDArray[Any], center: Any, level: float = 0.95, loss: s
     metric = choose("loss", loss, METRICS)
     if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.0 < level <= 1.0:
         raise ValueError(f"level must be a number above 0 and at most 1, got {level!r}")
-    middle = as_labels(center, n_rows=draws.shape[1])
+    middle = by_size(as_labels(center, n_rows=draws.shape[1]))
     distances = losses(middle[None], draws, metric)[0]
     needed = int(np.ceil(level * len(draws) - 1e-9))
     radius = float(np.partition(distances, needed - 1)[needed - 1])

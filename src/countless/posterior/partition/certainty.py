@@ -52,12 +52,12 @@ class Certainty(NamedTuple):
 def row_certainty(labels: Any, draws: NDArray[Any], at_most: int = MOST_DRAWS) -> Certainty:
     """Probability of each row's cluster in ``labels`` and of the runner-up, from draws (draw, row).
 
-    Clusters are numbered by first appearance in ``labels``, like those of a consensus. With a single draw, as from a
-    MAP fit, all probabilities are one.
+    A runner-up is named as in ``labels``. With a single draw, as from a MAP fit, all probabilities are one.
 
     Parameters
     ----------
     labels : array of int (row,)
+        Whole numbers of at least 0; anything else is renumbered by first appearance.
     draws : array of int (draw, row)
     at_most : int
         Number of draws to use, evenly spaced.
@@ -91,7 +91,16 @@ def row_certainty(labels: Any, draws: NDArray[Any], at_most: int = MOST_DRAWS) -
     out = Certainty(np.empty(len(own)), np.empty(len(own), dtype=np.int64), np.empty(len(own)))
     for block in blocks:
         _certainty(cells(block), own[block], alone_here[block], shares, sizes, *(each[block] for each in out))
-    return out
+    return out._replace(runner_up=_named(out.runner_up, own, np.asarray(labels)))
+
+
+def _named(numbers: IntArray, own: IntArray, labels: NDArray[Any]) -> IntArray:
+    """Clusters ``numbers`` of ``own`` as ``labels`` names them; -1 stays."""
+    if labels.dtype.kind not in "iu" or labels.min() < 0:
+        return numbers
+    names = np.full(int(own.max()) + 2, -1, dtype=np.int64)  # the last one is that of -1
+    names[own] = labels
+    return names[numbers]
 
 
 def certainty_of_shares(labels: IntArray, shares: FloatArray) -> Certainty:

@@ -4,8 +4,11 @@ After Dahl, Johnson and Mueller 2022, *Search algorithms and loss functions for 
 Computational and Graphical Statistics 31. From each of many starts, rows are placed one after the other in random
 order, then moved one at a time while the loss falls; then whole clusters are dissolved and their rows placed again. The
 best draws are among the starts, so that the result is never worse than they are. Rows that no draw separates move
-together. That loses no minimum of the variation of information or of Binder's loss, because both are concave in the
-number of such rows in a cluster.
+together. That loses no minimum of the variation of information or of Binder's loss, whatever their weight, because
+both are concave in the number of such rows in a cluster.
+
+Two rules make it a clustering for people. It has no more clusters than nearly all draws have; otherwise the variation
+of information would separate all rows where draws have nothing in common. And wavering rows go home (``settle.py``).
 """
 
 from __future__ import annotations
@@ -16,11 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.random import as_generator, spawn
-from ...core.validate import by_first_appearance, choose, whole_number
+from ...core.validate import by_first_appearance, by_size, whole_number
 from .draws import FloatArray, IntArray, thinned
 from .search import LANES, Candidate, Target, candidate, reallocate, sweep, target_of
-from .similarity import LOSSES, Condensed, Loss, condense, in_threads, losses
+from .settle import settle as settled
+from .similarity import Condensed, Loss, condense, in_threads, losses, weighted_loss
 
+# Share of the draws that have no more clusters than a consensus may have.
+SUPPORTED = 0.975
 # Labels (row, draw) that a search reads; more draws are thinned evenly.
 MOST_LOOKED_AT = 25_000_000
 # Pairs (cluster of a draw, cluster of the candidate) in all threads, 8 bytes each.
@@ -44,8 +50,8 @@ QUICK = 1e6
 SCREEN = 64
 
 
-def expected_loss(labels: NDArray[Any], draws: NDArray[Any], loss: str = "vi") -> float:
-    """Mean loss between a partition and draws (draw, row).
+def expected_loss(labels: NDArray[Any], draws: NDArray[Any], loss: str = "vi", weight: float = 1.0) -> float:
+    """Mean loss of a partition against draws (draw, row).
 
     Examples
     --------
@@ -54,7 +60,7 @@ def expected_loss(labels: NDArray[Any], draws: NDArray[Any], loss: str = "vi") -
     >>> expected_loss(np.array([0, 0, 1]), np.array([[0, 0, 1], [0, 0, 1]]), "binder")
     0.0
     """
-    kind = choose("loss", loss, LOSSES)
+    kind = weighted_loss(loss, weight)
     return float(losses(by_first_appearance(labels)[None], draws, kind).mean())
 
 
@@ -64,19 +70,29 @@ def consensus(
     max_clusters: int | None = None,
     n_restarts: int | None = None,
     random_state: Any = 0,
+    weight: float = 1.0,
+    settle: bool = True,
 ) -> IntArray:
-    """Partition of least expected loss over the draws (draw, row), numbered by first appearance."""
-    kind = choose("loss", loss, LOSSES)
-    most = draws.shape[1] if not max_clusters else whole_number("max_clusters", max_clusters, 1)
+    """Partition of least expected loss over the draws (draw, row), settled; see ``PartitionDraws.consensus``."""
+    kind = weighted_loss(loss, weight)
+    most = _most_clusters(draws, max_clusters)
     if n_restarts is not None:
         n_restarts = whole_number("n_restarts", n_restarts, 1)
     rng = as_generator(random_state)
     data = condense(_affordable(draws))
     if len(data.draws) == 1 and int(data.draws.max()) < most:
-        return by_first_appearance(data.draws[0][data.row_of])
+        return by_size(data.draws[0][data.row_of])
     screen = _Screen.of(data, kind, most, rng)
     best = _search(data, kind, screen.best(data, 4), most, n_restarts, rng)
-    return by_first_appearance(screen.better(data, kind, best)[data.row_of])
+    labels = screen.better(data, kind, best)[data.row_of]
+    return by_size(settled(labels, draws) if settle else labels)
+
+
+def _most_clusters(draws: NDArray[Any], given: int | None) -> int:
+    """Most clusters that a consensus may have: as given, any number for 0, by default as the draws support."""
+    if given is None:
+        return int(np.quantile(draws.max(axis=1), SUPPORTED, method="inverted_cdf")) + 1
+    return whole_number("max_clusters", given, 0) or draws.shape[1]
 
 
 def _affordable(draws: NDArray[Any]) -> NDArray[Any]:
@@ -211,7 +227,7 @@ def _search_from(t: Target, c: Candidate, rng: np.random.Generator, tolerance: f
     nothing = np.empty(0, dtype=np.int64)
     improved = True
     while improved and c.sums[4] < LONGEST:
-        _settle(t, c, rng, tolerance)
+        _sweep_until_still(t, c, rng, tolerance)
         improved = False
         for k in rng.permutation(np.flatnonzero(c.sizes)):
             rows = np.flatnonzero(c.labels == k)
@@ -221,7 +237,7 @@ def _search_from(t: Target, c: Candidate, rng: np.random.Generator, tolerance: f
                 improved |= reallocate(t, c, rng.permutation(rows), tolerance)
 
 
-def _settle(t: Target, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
+def _sweep_until_still(t: Target, c: Candidate, rng: np.random.Generator, tolerance: float) -> None:
     """Sweep until no row moves; between sweeps over all rows, sweep over the least certain ones.
 
     Rows of one cluster follow each other, because they read mostly the same lines.

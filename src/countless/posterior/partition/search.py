@@ -27,7 +27,8 @@ class Target(NamedTuple):
     """The draws and the loss in the form that the kernels read; it does not change during a search.
 
     ``cells`` (row, draw) is the cell of each row in each draw, numbered through all draws; ``values`` tabulates f of
-    the loss. ``pairs`` counts the pairs of rows that are together in each draw, for the adjusted Rand index.
+    the loss and ``joining`` is what it makes joining cost, 2 minus its weight. ``pairs`` counts the pairs of rows that
+    are together in each draw, for the adjusted Rand index.
     """
 
     cells: NDArray[np.int32]
@@ -35,6 +36,7 @@ class Target(NamedTuple):
     draw_weights: FloatArray
     values: FloatArray
     pairs: FloatArray
+    joining: float
     adjusted: bool
     most: int
     n_cells: int
@@ -71,7 +73,10 @@ def target_of(data: Condensed, loss: Loss, most: int) -> Target:
             sizes = np.bincount(draw, weights=data.row_weights)
             pairs[m] = (0.5 * sizes * (sizes - 1.0)).sum()
     values = loss.values(int(data.row_weights.sum()))
-    return Target(cells, data.row_weights, data.draw_weights, values, pairs, loss.adjusted, most, int(offsets[-1]))
+    joining = 2.0 - loss.weight
+    return Target(
+        cells, data.row_weights, data.draw_weights, values, pairs, joining, loss.adjusted, most, int(offsets[-1])
+    )
 
 
 def candidate(t: Target, labels: NDArray[Any], room: int) -> Candidate:
@@ -140,7 +145,7 @@ def shift(t, c, i, k, weight):
             c.gains[cell, k] = share * (values[after + 1] - values[after])
             total -= 2.0 * share * (values[after] - values[before])
             n_draws += share
-        c.sums[0] += total + n_draws * (values[size + weight] - values[size])
+        c.sums[0] += total + t.joining * n_draws * (values[size + weight] - values[size])
 
 
 @kernel
@@ -175,6 +180,7 @@ def _additive_costs(t, c, i, own, width):
         if own >= 0:
             count = c.counts[t.cells[i, m], own]
             at_home += t.draw_weights[m] * (values[count] - values[count - weight])
+    total *= t.joining
     for k in range(width):
         costs[k] = total * (values[min(c.sizes[k] + weight, last)] - values[c.sizes[k]]) - 2.0 * costs[k]
     if own >= 0:

@@ -8,10 +8,17 @@ where f(n) = n log n and g(N) = N give the variation of information in nats (Mei
 g(N) = N^2 Binder's loss with equal costs: twice the number of pairs on which the two disagree, over N^2 (Wade and
 Ghahramani 2018, Bayesian cluster analysis: point estimation and credible balls, section 2). One minus the adjusted
 Rand index comes from the same tables (Fritsch and Ickstadt 2009; Hubert and Arabie 1985).
+
+The first two have a weight a between 0 and 2 (Dahl, Johnson and Mueller 2022, section 2): with c the estimate and d the
+draw, separating rows that the draw has together costs a, joining rows that it has apart costs 2 - a,
+
+    loss = (a (sum_d f(n_d) - sum_cd f(n_cd)) + (2 - a) (sum_c f(n_c) - sum_cd f(n_cd))) / g(N).
 """
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +29,7 @@ import scipy  # its parts load on first use
 from numpy.typing import NDArray
 
 from ...core.jit import kernel
+from ...core.validate import choose
 from .draws import FloatArray, IntArray
 
 # Side of a tile of a similarity matrix; largest side in double precision; most pairs in a sparse one (1.6 GB).
@@ -49,19 +57,38 @@ def _pairs(n: int) -> FloatArray:
 class Loss(NamedTuple):
     """A loss between partitions: ``values(N)`` tabulates f(0), ..., f(N + 1), and g(N) = N^p with p = ``power``.
 
-    If ``adjusted``, f counts pairs, and the loss is one minus the adjusted Rand index of the sums.
+    If ``adjusted``, f counts pairs, and the loss is one minus the adjusted Rand index of the sums. ``weight`` is the
+    cost of separating, 2 minus it that of joining.
     """
 
     values: Callable[[int], FloatArray]
     power: int
     adjusted: bool = False
+    weight: float = 1.0
 
 
 LOSSES = {"binder": Loss(_squares, 2), "omari": Loss(_pairs, 0, adjusted=True), "vi": Loss(_n_log_n, 1)}
 
 
+def weighted_loss(name: str, weight: float) -> Loss:
+    """The loss of this name, with a weight between 0 and 2.
+
+    Examples
+    --------
+    >>> from countless.posterior.partition.similarity import weighted_loss
+    >>> weighted_loss("vi", 0.5).weight
+    0.5
+    """
+    kind = choose("loss", name, LOSSES)
+    if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0.0 < weight < 2.0:
+        raise ValueError(f"weight must be a number above 0 and below 2, got {weight!r}")
+    if kind.adjusted and not math.isclose(weight, 1.0):
+        raise ValueError(f"weight: the loss {name!r} has none; leave it out, or choose 'vi' or 'binder'")
+    return kind._replace(weight=float(weight))
+
+
 def losses(candidates: NDArray[Any], draws: NDArray[Any], loss: Loss, weights: IntArray | None = None) -> FloatArray:
-    """Loss between each candidate partition and each draw; both are (partition, row) with labels from 0.
+    """Loss of each candidate partition against each draw; both are (partition, row) with labels from 0.
 
     ``weights`` is the number of equal rows that each row represents.
     """
@@ -76,7 +103,8 @@ def losses(candidates: NDArray[Any], draws: NDArray[Any], loss: Loss, weights: I
     def one(block: slice) -> None:
         theirs = np.ascontiguousarray(draws[block], dtype=np.int32)
         part = np.empty((len(mine), len(theirs)))
-        _losses(mine, theirs, width, int(theirs.max()) + 1, counts, values, loss.power, loss.adjusted, part)
+        kind = loss.power, loss.adjusted, loss.weight
+        _losses(mine, theirs, width, int(theirs.max()) + 1, counts, values, *kind, part)
         out[:, block] = part
 
     in_threads(one, blocks, big=out.size * draws.shape[1] > 1e7)
@@ -226,7 +254,7 @@ def _slabs(vectors: NDArray[Any], axis: int) -> Iterator[tuple[slice, NDArray[An
 
 
 @kernel
-def _losses(candidates, draws, k_a, k_b, weights, values, power, adjusted, out):
+def _losses(candidates, draws, k_a, k_b, weights, values, power, adjusted, weight, out):
     n_rows = draws.shape[1]
     dense = k_a * k_b <= n_rows
     table = np.zeros(k_a * k_b if dense else k_b, dtype=np.int64)
@@ -257,7 +285,7 @@ def _losses(candidates, draws, k_a, k_b, weights, values, power, adjusted, out):
             if adjusted:
                 out[c, m] = 1.0 - adjusted_rand(both, of_a, of_b, values[total])
             else:
-                out[c, m] = max(0.0, of_a + of_b - 2.0 * both) / scale
+                out[c, m] = max(0.0, (2.0 - weight) * of_a + weight * of_b - 2.0 * both) / scale
 
 
 @kernel

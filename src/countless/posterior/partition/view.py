@@ -193,8 +193,10 @@ class PartitionDraws:
         max_clusters: int | None = None,
         n_restarts: int | None = None,
         random_state: Any = 0,
+        weight: float = 1.0,
+        settle: bool = True,
     ) -> IntArray:
-        """Partition of least posterior expected loss, searched over all partitions; never worse than the best draw.
+        """Partition of least posterior expected loss, in which items that waver are where they are most of the time.
 
         The search (``posterior/partition/consensus.py``) restarts several times; each time it places items greedily,
         then moves them one by one. The same draws give the same consensus, whatever the number of threads.
@@ -202,19 +204,27 @@ class PartitionDraws:
         Parameters
         ----------
         loss : {"vi", "binder", "omari"}
-            Variation of information; Binder's loss with equal costs, which prefers more and smaller clusters; one minus
-            the adjusted Rand index.
+            Variation of information; Binder's loss, which prefers more and smaller clusters; one minus the adjusted
+            Rand index.
         max_clusters : int, optional
-            Most clusters that it may have; None or 0 for any number.
+            Most clusters that it may have, 0 for any number. By default as many as 97.5% of the draws have at most.
         n_restarts : int, optional
             Number of restarts; by default 4 to 16, stopping early when several of them find the best partition.
         random_state : None, int or Generator
             Order in which items are visited.
+        weight : float
+            Cost of separating two items that a draw has together, between 0 and 2; that of joining two that it has
+            apart is 2 minus this. Above 1 there are fewer clusters, below 1 more. For ``"vi"`` and ``"binder"``.
+        settle : bool
+            Dissolve clusters whose items share them in less than half of the draws, among them single items that are
+            alone in less than half: each goes to the cluster of most of its companions, if that is more probable than
+            its own. ``certainty`` says how sure they are of it. With False the result is that of least expected loss,
+            never worse than the best draw that has no more than ``max_clusters``.
 
         Returns
         -------
         array of int
-            Labels numbered by first appearance.
+            Labels numbered by size, the largest cluster first.
 
         References
         ----------
@@ -229,7 +239,7 @@ class PartitionDraws:
         >>> PartitionDraws(np.array([[[0, 0, 1, 1], [0, 0, 1, 2], [0, 0, 1, 1]]])).consensus("binder").tolist()
         [0, 0, 1, 1]
         """
-        return consensus(self.flat_labels(), loss, max_clusters, n_restarts, random_state)
+        return consensus(self.flat_labels(), loss, max_clusters, n_restarts, random_state, weight, settle)
 
     def credible_ball(self, level: float = 0.95, labels: Any = None, loss: str = "vi") -> CredibleBall:
         """The smallest ball around the consensus, or around ``labels``, that holds a share ``level`` of the draws.
@@ -263,7 +273,7 @@ class PartitionDraws:
         Parameters
         ----------
         labels : array, optional
-            The clustering in question; by default the consensus. Clusters are numbered by first appearance.
+            The clustering in question; by default the consensus. A runner-up is named as in these.
 
         Examples
         --------
