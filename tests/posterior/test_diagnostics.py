@@ -11,8 +11,8 @@ from scipy.spatial.distance import jaccard
 from scipy.stats import binomtest, entropy, f, kstest
 
 import countless as cl
+from countless.chains import draws as chain_draws
 from countless.posterior.diagnostics import _rank_ratio, rhat_limit, warn_if_unmixed
-from countless.posterior.partition import draws as partition_draws
 from countless.posterior.partition.chain_distance import chain_distance
 from countless.posterior.partition.view import PartitionDraws
 
@@ -36,7 +36,7 @@ OTHER_TWO = [0] * 10 + [1] * 10 + [0] * 10 + [1] * 10
 
 def test_entropy_and_largest_share_of_each_draw(rng, monkeypatch):
     labels = independent_labels(rng, 2, 7, 30, groups=5, noise=0.3)
-    monkeypatch.setattr(partition_draws, "BLOCK", 100)  # a few draws at a time
+    monkeypatch.setattr(chain_draws, "BLOCK", 100)  # a few draws at a time
     found = PartitionDraws(labels).entropy_and_largest()
     counts = [np.bincount(draw) for draw in labels.reshape(-1, 30)]
     np.testing.assert_allclose(found[0].ravel(), [entropy(sizes) for sizes in counts], rtol=1e-12, atol=1e-12)
