@@ -4,10 +4,10 @@ With ``draws="auto"`` chains meet after 250, 500, 1000, ... draws, and the draws
 round: never the clock, threads or the order in which chains end. So the same seed gives the same length, and a run that
 was stopped and continued decides as one that never was. ``tests/chains/test_rounds.py`` holds this to its word.
 
-Chains suffice where rank-normalised split R-hat of all label-free quantities is below 1.05, and where these, and whether
-pairs of items are together, have 200 effective draws. A pair is an event with a probability p, and effective draws count
-for it as the accuracy of p (``core.convergence.event_effective``). Pairs are always the same random choice, so that a
-file can be judged again.
+Draws suffice where rank-normalised split R-hat of all label-free quantities is below 1.05, and where these quantities,
+and whether pairs of items are together, have 200 effective draws. A pair is an event with a probability p, and what
+counts is the accuracy of p (``core.convergence.event_effective``). Pairs are always the same random choice, so that the
+draws in a file can be judged again.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Rounds:
         return total
 
     def is_over(self, number: int, found: Agreement, n_draws: int) -> bool:
-        """Whether a round was the last: its draws suffice, or the budget is spent, and there are at least ``n_draws``."""
+        """Whether a round was the last: its draws suffice or the budget is spent, and there are ``n_draws`` at least."""
         return self.end(number) >= n_draws and (found.suffices or number >= self.last)
 
     def thin(self, traces: Sequence[Trace], number: int) -> None:
@@ -152,7 +152,7 @@ def rounds_for(n_sweeps: int, thin: int, cost: float, items: int) -> Rounds:
 
 
 class Followed(NamedTuple):
-    """What is followed of each draw: label-free numbers by name, and whether pairs of items are together (..., pair)."""
+    """What is followed of each draw: label-free numbers by name, and whether pairs of items are together."""
 
     numbers: dict[str, FloatArray]
     together: NDArray[np.bool_]

@@ -34,9 +34,9 @@ LOOK_EVERY = 0.5
 class Sampler(Inference):
     """Base of the samplers; subclasses are frozen dataclasses that have at least these fields.
 
-    ``draws="auto"`` runs rounds until the draws suffice (``chains.rounds``). ``warmup="auto"`` is ``usual_warmup`` sweeps,
-    and with ``draws="auto"`` the first half of all draws too, where chains have not met before. ``max_seconds`` ends
-    chains whatever they have reached; nothing else here looks at the clock.
+    ``draws="auto"`` runs rounds until the draws suffice (``chains.rounds``). ``warmup="auto"`` is ``usual_warmup``
+    sweeps, and with ``draws="auto"`` the first half of all draws too, where chains have not met before.
+    ``max_seconds`` ends chains whatever they have reached; nothing else that changes draws looks at the clock.
     """
 
     chains: int
@@ -84,8 +84,9 @@ class Sampler(Inference):
     def pilot(self, start: Any = None) -> Self:
         """At most 20 draws of each chain, after 30 sweeps, or 5 where it is said where to begin."""
         begin, warmup = (self.start, 30) if start is None else (start, 5)
+        changes = {"max_seconds": None} if "max_seconds" in self._settings() else {}
         draws = min(self.n_draws or 20, 20)
-        return self._with(draws=draws, warmup=min(self.n_warmup, warmup), thin=1, start=begin)
+        return self._with(draws=draws, warmup=min(self.n_warmup, warmup), thin=1, start=begin, **changes)
 
     def settling(self) -> tuple[Schedule, int]:
         """Moves, and how many rounds of them, that improve where a chain starts, before its warm-up; none by default.

@@ -54,7 +54,7 @@ def tail_effective(values: FloatArray) -> float:
 
 
 def event_effective(happens: NDArray[np.bool_]) -> float:
-    """Draws with an even chance whose share would be known as well as the share of the draws in which something happens.
+    """Draws of an even chance whose share would be known as well as the share of draws in which something happens.
 
     That is (effective draws) / (4 p (1 - p)), and at most the number of draws. Effective draws alone say how the error
     of p compares with p itself: an event that happened once, for ten draws in a row, is worth one of them however many
@@ -80,7 +80,8 @@ def event_effective(happens: NDArray[np.bool_]) -> float:
 def effective(values: FloatArray) -> float:
     """Effective draws of a quantity: of bulk and tail, whichever is fewer.
 
-    All of them where it never changes; those of an event (``event_effective``) where it has one value nine times in ten.
+    All of them where it never changes; where it has one value nine times in ten, those of an event
+    (``event_effective``).
 
     Examples
     --------

@@ -262,8 +262,7 @@ def _summary(found: _Found, about: About) -> dict[str, Any]:
         "found": sentence(model),
         "n_clusters": int(model.n_clusters_),
         "n_clusters_probability": {str(k): share for k, share in pmf.items()} or None,
-        "converged": found.diagnostics.converged,
-        "verdict": found.diagnostics.verdict,
+        **found.diagnostics.summary(),
         "clusters": [
             {
                 "label": each.label,
