@@ -5,7 +5,7 @@ round: never the clock, threads or the order in which chains end. So the same se
 was stopped and continued decides as one that never was. ``tests/chains/test_rounds.py`` holds this to its word.
 
 Draws suffice where rank-normalised split R-hat of all label-free quantities is below 1.05, and where these quantities,
-and whether pairs of items are together, have 200 effective draws. A pair is an event with a probability p, and what
+and whether pairs of items are together, have 125 effective draws. A pair is an event with a probability p, and what
 counts is the accuracy of p (``core.convergence.event_effective``). Pairs are always the same random choice, so that the
 draws in a file can be judged again.
 """
@@ -35,7 +35,7 @@ MOST_HELD, MOST_LABELS, FEWEST_HELD = 1000, 40_000_000, 250
 WORK = 1e10
 # When draws suffice. A fit may be called settled with fewer (``posterior.diagnostics``): this leaves room.
 LARGEST_RHAT = 1.05
-ENOUGH = 200
+ENOUGH = 125
 # Draws of a chain without which nothing can be said.
 SHORTEST = 8
 # Pairs of items whose togetherness is followed.
@@ -110,7 +110,7 @@ class Rounds:
         return total
 
     def is_over(self, number: int, found: Agreement, n_draws: int) -> bool:
-        """Whether a round was the last: its draws suffice or the budget is spent, and there are ``n_draws`` at least."""
+        """Whether a round was the last: its draws suffice or the budget is spent, and there are ``n_draws``."""
         return self.end(number) >= n_draws and (found.suffices or number >= self.last)
 
     def thin(self, traces: Sequence[Trace], number: int) -> None:

@@ -28,7 +28,7 @@ class CollapsedGibbs(MixtureSampler):
         Independent chains.
     draws : int or "auto"
         Draws kept in each chain; ``"auto"``, as many as it takes. Then chains meet after 250, 500, 1000, ... draws, and
-        the draws alone decide whether they suffice: R-hat below 1.05 and 200 effective draws of every label-free
+        the draws alone decide whether they suffice: R-hat below 1.05 and 125 effective draws of every label-free
         quantity, and of the togetherness of 50 pairs of rows. The same seed gives the same number of draws. At most
         1,000 draws of each chain stay (250 of very long tables): every second, fourth, ... of a longer chain. A budget
         of work, counted from the size of the problem, ends chains that do not get there.
