@@ -161,8 +161,11 @@ def entropy_and_largest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], NDAr
     """
     entropy, largest = [], []
     for sizes in cluster_sizes(labels):
-        shares = sizes / labels.shape[-1]
-        entropy.append(-np.sum(shares * np.log(np.where(sizes > 0, shares, 1.0)), axis=1))
+        # Summed in order of size, so that equal sizes give equal bits whatever they are called and whatever draws are
+        # counted together: ranks are compared.
+        shares = -np.sort(-sizes, axis=1) / labels.shape[-1]
+        terms = shares * np.log(np.where(shares > 0.0, shares, 1.0))
+        entropy.append(-np.cumsum(terms, axis=1)[:, -1])
         largest.append(shares.max(axis=1))
     shape = labels.shape[:-1]
     # The absolute value turns -0.0, the entropy of one cluster, into 0.0.

@@ -286,17 +286,17 @@ class _Chain:
     def run(self, n_draws: int, monitor: Monitor, deadline: float) -> bool:
         """Sweeps until there are so many draws; returns whether there are.
 
-        What was done is recorded now and then, and at the end. Whatever the time, the first draw is made.
+        What was done is recorded now and then, and at the end. Whatever the time, there is one sweep, and one draw.
         """
         monitor.skip(self._sweep - self._begun)
         first = self._sweep
         while self._sweep < n_draws * self._settings.thin and not monitor.stopping.is_set():
-            if self.trace.done and time.monotonic() > deadline:
-                break
             self._advance()
             monitor.advance(self._status() if monitor.watched else "")
             if self._recorder is not None and time.monotonic() - self._saved_at >= self._recorder.interval:
                 self._record()
+            if self.trace.done and time.monotonic() > deadline:
+                break
         if self._sweep > first:
             self._record()
         return self._sweep >= n_draws * self._settings.thin
