@@ -32,7 +32,7 @@ FIRST, LONGEST = 250, 32_000
 # Draws of a chain that stay in memory, as long as their labels are not more than so many numbers, and in any case.
 MOST_HELD, MOST_LABELS, FEWEST_HELD = 1000, 40_000_000, 250
 # Numbers that all chains together may touch, where problems say what a sweep costs: a few minutes on two cores.
-WORK = 1e10
+WORK = 2.5e9
 # When draws suffice. A fit may be called settled with fewer (``posterior.diagnostics``): this leaves room.
 LARGEST_RHAT = 1.05
 ENOUGH = 125
