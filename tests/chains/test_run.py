@@ -192,18 +192,33 @@ def test_a_wrong_number_of_threads_is_one_sentence(rng):
 
 
 def test_engines_by_name():
-    assert resolve_inference("gibbs", 10, 2) == CollapsedGibbs()
-    assert resolve_inference("map", 10, 2) == MAP()
-    assert resolve_inference("auto", 100, 2) == CollapsedGibbs()
-    assert resolve_inference("auto", 10**7, 10) == Variational()
-    assert resolve_inference("auto", 10**7, 10, sticks=False) == MAP()
-    assert resolve_inference("auto", 100, 2, weighted=True) == Variational()
+    narrow, wide = (cl.families.Gaussian().resolve(np.eye(d) + 1.0) for d in (2, 10))
+    prior, without_sticks = CRP(1.0), MixtureOfFinite(1.0)
+    assert resolve_inference("gibbs", 10, narrow, prior) == CollapsedGibbs()
+    assert resolve_inference("map", 10, narrow, prior) == MAP()
+    assert resolve_inference("auto", 100, narrow, prior) == CollapsedGibbs()
+    assert resolve_inference("auto", 10**7, wide, prior) == Variational()
+    assert resolve_inference("auto", 10**7, wide, without_sticks) == MAP()
+    assert resolve_inference("auto", 100, narrow, prior, weighted=True) == Variational()
     with pytest.raises(ValueError, match=r"sample_weight: MAP counts every row once; choose inference='variational'"):
-        resolve_inference("map", 100, 2, weighted=True)
+        resolve_inference("map", 100, narrow, prior, weighted=True)
     own = CollapsedGibbs(draws=3)
-    assert resolve_inference(own, 10**7, 10) is own
+    assert resolve_inference(own, 10**7, wide, prior) is own
     with pytest.raises(ValueError, match=r"inference: 'nuts' is not known; choose one of .*'gibbs'.*'map'"):
-        resolve_inference("nuts", 10, 2)
+        resolve_inference("nuts", 10, narrow, prior)
+
+
+def test_the_width_of_a_family_decides_what_sampling_costs():
+    """The same table: two thousand numbers a row are too many to sample from, forty are not."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 60))
+    prior = CRP(1.0)
+    assert resolve_inference("auto", 10**4, cl.families.DiagonalGaussian().resolve(X), prior) == Variational()
+    assert resolve_inference("auto", 10**3, cl.families.DiagonalGaussian().resolve(X), prior) == CollapsedGibbs()
+    assert resolve_inference("auto", 10**3, cl.families.Gaussian().resolve(X), prior) == Variational()
+    five = cl.families.Gaussian().resolve(X[:, :5])
+    assert resolve_inference("auto", 10**5, five, prior) == Variational()
+    assert resolve_inference("auto", 10**4, five, prior) == CollapsedGibbs()
 
 
 # --- interrupts ----------------------------------------------------------------------------------------------

@@ -59,13 +59,15 @@ def test_errors_have_fields():
 
 def test_suggested_settings_are_arguments_or_options():
     suggested = {"warmup": 1500, "draws": 3000}
-    found = Diagnostics("The 4 chains disagree; run longer, for example", False, [], 4, 250, suggested=suggested)
+    found = Diagnostics(
+        "The chains disagree; run longer, for example", "chains disagree", [], 4, 250, suggested=suggested
+    )
     assert found.verdict == "The 4 chains disagree; run longer, for example warmup=1500, draws=3000."
     assert found.sentence(command_line=True) == (
-        "The 4 chains disagree; run longer, for example --warmup 1500 --draws 3000."
+        "The chains disagree; run longer, for example --warmup 1500 --draws 3000."
     )
-    fine = Diagnostics("The 4 chains agree.", True, [], 4, 250)
-    assert fine.verdict == fine.sentence(command_line=True) == "The 4 chains agree."
+    fine = Diagnostics("Settled: 4 chains agree.", "settled", [], 4, 250)
+    assert fine.verdict == fine.sentence(command_line=True) == "Settled: 4 chains agree."
 
 
 def test_a_table_with_holes_says_which_options_take_it(here):

@@ -74,7 +74,7 @@ def test_a_run_of_it_is_continued_and_shown(here, changed):
     result = run("resume", "series-countless", "--draws", "1010", "--no-report", *TOY)
     assert result.exit_code == 0, result.output
     assert "place of the change" in result.stdout
-    assert "The 2 chains agree" in result.stdout
+    assert "Settled: 2 chains agree" in result.stdout
     assert "New rows" not in result.stdout
     assert cl.load(here / "series-countless").posterior_["change"].shape == (2, 1010)
 

@@ -30,7 +30,7 @@ class Series(ArrayData, VariableProblem):
     values: np.ndarray
     noun, state_class, axes = "series", State, {"side": 2}
     change = Field("change", "count", words="place of the change")
-    fields = (Field("log_joint", "number"), change, Field("means", "number", ("side",)))
+    fields = (Field("log_joint", "number"), change, Field("means", "number", ("side",), watched=True))
 
     def start(self, kind, number, rng):
         return State(self, change=int(rng.integers(1, len(self.values))), means=np.zeros(2))

@@ -90,6 +90,20 @@ def test_threads_do_not_matter_and_progress_is_shown(capfd, monkeypatch):
     assert "log joint" in capfd.readouterr().err
 
 
+def test_it_knows_when_it_is_done(tmp_path):
+    """No partition: numbers alone decide. Interrupted by the clock and continued, it is the same run."""
+    whole = ChangePoint(random_state=5).fit(SERIES)
+    assert whole.posterior_.diagnostics().state == "settled"
+    timed = ChangePoint(ChangeSampler(max_seconds=0.2), random_state=5)
+    model = timed.fit(SERIES, checkpoint=tmp_path)
+    stops = 0
+    while model.posterior_.interrupted:
+        model, stops = cl.io.resume(tmp_path), stops + 1
+    assert stops > 0
+    _same(whole.posterior_, model.posterior_)
+    _same(whole.posterior_, cl.load(tmp_path).posterior_)
+
+
 def test_saved_loaded_and_made_longer(tmp_path):
     model = _model().fit(SERIES, checkpoint=tmp_path / "run", checkpoint_every=0.0)
     for twin in (cl.load(tmp_path / "run"), cl.load(model.save(tmp_path / "model.npz"))):

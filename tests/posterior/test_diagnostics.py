@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import warnings
 
@@ -11,8 +12,8 @@ from scipy.spatial.distance import jaccard
 from scipy.stats import binomtest, entropy, f, kstest
 
 import countless as cl
-from countless.posterior.diagnostics import _rank_ratio, rhat_limit, warn_if_unmixed
-from countless.posterior.partition import draws as partition_draws
+from countless.chains import draws as chain_draws
+from countless.posterior.diagnostics import rhat_limit, warn_if_unmixed
 from countless.posterior.partition.chain_distance import chain_distance
 from countless.posterior.partition.view import PartitionDraws
 
@@ -36,12 +37,14 @@ OTHER_TWO = [0] * 10 + [1] * 10 + [0] * 10 + [1] * 10
 
 def test_entropy_and_largest_share_of_each_draw(rng, monkeypatch):
     labels = independent_labels(rng, 2, 7, 30, groups=5, noise=0.3)
-    monkeypatch.setattr(partition_draws, "BLOCK", 100)  # a few draws at a time
+    monkeypatch.setattr(chain_draws, "BLOCK", 100)  # a few draws at a time
     found = PartitionDraws(labels).entropy_and_largest()
     counts = [np.bincount(draw) for draw in labels.reshape(-1, 30)]
     np.testing.assert_allclose(found[0].ravel(), [entropy(sizes) for sizes in counts], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found[1].ravel(), [sizes.max() / 30 for sizes in counts], rtol=1e-12)
     assert found[0].shape == (2, 7)
+    renamed = (labels + rng.integers(9, size=(2, 7, 1))) % 9  # wider, and in another order: the same to the last bit
+    np.testing.assert_array_equal(PartitionDraws(renamed).entropy_and_largest()[0], found[0])
 
 
 def test_quantities_do_not_depend_on_names_of_clusters(rng):
@@ -144,16 +147,6 @@ def test_rhat_and_effective_draws_are_those_of_arviz(rng):
     assert table.loc["log_joint", "rhat"] > 1.2
 
 
-def test_ratio_of_ranks_is_close_to_rhat(rng):
-    for shift in np.linspace(0.0, 2.0, 21):
-        values = rng.standard_t(2, size=(4, 250)) * (1.0 + shift * (np.arange(4) % 2)[:, None])
-        for each in (values, values + shift * np.arange(4)[:, None]):
-            excess = float(arviz_stats.rhat(each)) - 1.0
-            assert 0.7 * excess - 0.01 < _rank_ratio(each) - 1.0 < 1.6 * excess + 0.01
-    assert _rank_ratio(np.full((2, 10), 3.0)) == 1.0
-    assert _rank_ratio(np.repeat([[1.0], [2.0]], 10, axis=1)) == np.inf
-
-
 def test_rhat_of_independent_draws_has_the_f_distribution(rng):
     m, n = 8, 25
     ratios = np.array([float(arviz_stats.rhat(rng.normal(size=(4, 2 * n)), method="split")) for _ in range(400)])
@@ -170,7 +163,8 @@ def test_independent_chains_agree(rng):
     found = posterior_of(independent_labels(rng, 4, 250, 60), log_joint=rng.normal(size=(4, 250))).diagnostics()
     assert found.converged is True
     assert found.problems == []
-    assert found.verdict.startswith("The 4 chains agree: R-hat at most 1.0")
+    assert found.state == "settled"
+    assert found.verdict.startswith("Settled: 4 chains agree, R-hat at most 1.0")
     assert found.verdict.endswith(f"at least {int(found.fewest_effective)} effective draws.")
     assert found.fewest_effective > 400
 
@@ -178,7 +172,7 @@ def test_independent_chains_agree(rng):
 def test_constants_that_are_equal_have_converged(rng):
     found = posterior_of(frozen([TWO] * 4)).diagnostics()
     assert found.converged is True
-    assert found.verdict == "The 4 chains agree: all draws are alike."
+    assert found.verdict == "Settled: 4 chains agree; all draws are alike."
     assert found.table()["rhat"].tolist() == [1.0] * 4
     varied = posterior_of(frozen([TWO] * 4), log_joint=rng.normal(size=(4, 100))).diagnostics()
     assert varied.converged is True
@@ -187,8 +181,8 @@ def test_constants_that_are_equal_have_converged(rng):
 
 def test_constants_that_differ_have_not_converged(rng):
     found = posterior_of(frozen([TWO, TWO, TWO, FIVE]), log_joint=rng.normal(size=(4, 100))).diagnostics()
-    assert found.converged is False
-    assert "disagree on how row groups join" in found.verdict
+    assert found.state == "chains disagree"
+    assert found.verdict.startswith("The chains disagree: on how row groups join")
     assert "2 and 5 clusters" in found.verdict
     table = found.table().set_index("quantity")
     assert table.loc["n_clusters", "rhat"] == np.inf
@@ -201,8 +195,8 @@ def test_constants_that_differ_have_not_converged(rng):
 def test_equal_numbers_and_sizes_of_different_groups_are_found(rng):
     found = posterior_of(frozen([TWO, TWO, OTHER_TWO, OTHER_TWO]), log_joint=rng.normal(size=(4, 100))).diagnostics()
     assert found.largest_rhat < 1.05
-    assert found.converged is False
-    assert "disagree on how row groups join" in found.verdict
+    assert found.state == "chains disagree"
+    assert "disagree: on how row groups join" in found.verdict
     assert len(found.problems) == 1
 
 
@@ -210,8 +204,8 @@ def test_a_count_that_wanders_while_groups_stay_is_told_so(rng):
     labels = frozen([TWO] * 4, 200)
     labels[0, 50:, 0] = 2  # one row alone, in three quarters of one chain
     found = posterior_of(labels, log_joint=rng.normal(size=(4, 200))).diagnostics()
-    assert found.converged is False
-    assert "agree on how rows are grouped, but not yet on the number of clusters" in found.verdict
+    assert found.state == "chains disagree"
+    assert "they group rows alike, but do not agree on the number of clusters" in found.verdict
 
 
 def test_few_effective_draws_are_told(rng):
@@ -219,9 +213,53 @@ def test_few_effective_draws_are_told(rng):
     for t in range(1, 2000):
         slow[:, t] = 0.98 * slow[:, t - 1] + rng.normal(size=4)
     found = posterior_of(frozen([TWO] * 4, 2000), log_joint=slow).diagnostics()
-    assert found.converged is True
+    assert found.state == "too few draws"
+    assert found.converged is False
     assert found.fewest_effective < 100
-    assert f"only {int(found.fewest_effective)} effective draws; run longer" in found.verdict
+    assert found.verdict.startswith(f"Too few draws: 4 chains hold {int(found.fewest_effective)} effective draws")
+    assert found.suggested["draws"] > 2000
+
+
+def test_few_draws_are_never_called_settled(rng):
+    for n_draws in (5, 10, 20, 24):
+        found = posterior_of(frozen([TWO] * 4, n_draws), log_joint=rng.normal(size=(4, n_draws))).diagnostics()
+        assert found.state == "too few draws"
+        still = posterior_of(frozen([TWO] * 4, n_draws)).diagnostics()
+        assert still.state == "too few draws"
+        assert f"{4 * n_draws} draws, all alike" in still.verdict
+    assert posterior_of(frozen([TWO] * 4, 25)).diagnostics().state == "settled"
+
+
+def test_a_row_that_leaves_once_is_no_reason_to_go_on(rng):
+    """Ten draws in a row, in one chain, put one row elsewhere: few effective draws of a probability that is small."""
+    labels = frozen([TWO] * 4, 250)
+    labels[2, 100:110, 0] = 2
+    found = posterior_of(labels, log_joint=rng.normal(size=(4, 250))).diagnostics()
+    count = next(each for each in found.quantities if each.name == "n_clusters")
+    assert min(count.ess_bulk, count.ess_tail) < 150 < count.effective
+    assert found.state == "settled"
+
+
+def test_pairs_of_rows_that_change_slowly_keep_a_fit_from_being_settled():
+    """Sizes and counts never change: only which rows are together does, three times in each chain."""
+    labels = frozen([TWO] * 4, 400)
+    for chain in range(4):
+        for start in (50 + 10 * chain, 250 + 10 * chain):
+            labels[chain, start : start + 100] = OTHER_TWO
+    found = posterior_of(labels, log_joint=np.random.default_rng(0).normal(size=(4, 400))).diagnostics()
+    assert found.fewest_effective == found.effective_pairs < 100
+    assert found.state == "too few draws"
+
+
+def test_what_ended_the_chains_is_told(rng):
+    posterior = posterior_of(independent_labels(rng, 4, 250, 60), log_joint=rng.normal(size=(4, 250)))
+    for spent, words in (("time", "stopped by max_seconds"), ("work", "the budget of work is spent")):
+        posterior.draws = dataclasses.replace(posterior.draws, spent=spent)
+        assert posterior.diagnostics().verdict.startswith(f"Settled ({words}): 4 chains agree")
+    summary = posterior.diagnostics().summary()
+    assert summary["state"] == "settled"
+    assert summary["converged"] is True
+    assert summary["effective_draws"] > 400
 
 
 def test_one_chain_cannot_be_judged(rng):
@@ -267,13 +305,13 @@ def test_shown_to_people(rng):
 
 def test_chains_that_have_not_met_warn_where_they_were_fitted(rng):
     posterior = posterior_of(frozen([TWO, TWO, TWO, FIVE]))
-    with pytest.warns(cl.ConvergenceWarning, match="^The 4 chains disagree on how row groups join") as caught:
+    with pytest.warns(cl.ConvergenceWarning, match="^The chains disagree: on how row groups join") as caught:
         warn_if_unmixed(posterior, stacklevel=1)
     assert caught[0].filename == __file__
     assert issubclass(cl.ConvergenceWarning, UserWarning)
-    with pytest.warns(cl.ConvergenceWarning, match="disagree on how row groups join"):
+    with pytest.warns(cl.ConvergenceWarning, match="disagree: on how row groups join"):
         warn_if_unmixed(posterior_of(frozen([TWO, TWO, OTHER_TWO, OTHER_TWO])))
-    with pytest.warns(cl.ConvergenceWarning, match=r"not yet on the log joint \(R-hat"):
+    with pytest.warns(cl.ConvergenceWarning, match=r"do not agree on the log joint \(R-hat"):
         warn_if_unmixed(posterior_of(frozen([TWO, TWO]), log_joint=rng.normal([[0.0], [2.0]], 1.0, size=(2, 100))))
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import entropy
 
+from countless.chains import draws as chain_draws
 from countless.core.validate import by_first_appearance
-from countless.posterior.partition import draws as module
 from countless.posterior.partition import view
 from countless.posterior.partition.chain_distance import chain_distance
+from countless.posterior.partition.draws import cluster_counts
 from countless.posterior.partition.view import PartitionDraws
 
 from .chains import independent_labels
@@ -43,8 +44,8 @@ def test_clusters_are_counted_in_blocks_and_by_their_rows(rng, monkeypatch):
     labels = 2 * rng.integers(4, size=(2, 30, 9))  # no item has an odd label
     expected = [[len(np.unique(draw)) for draw in chain] for chain in labels]
     whole = PartitionDraws(labels).entropy_and_largest()
-    monkeypatch.setattr(module, "BLOCK", 40)
-    np.testing.assert_array_equal(module.cluster_counts(labels), expected)
+    monkeypatch.setattr(chain_draws, "BLOCK", 40)
+    np.testing.assert_array_equal(cluster_counts(labels), expected)
     np.testing.assert_array_equal(PartitionDraws(labels).entropy_and_largest(), whole)
 
 

@@ -54,6 +54,10 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
         },
         _table,
     ),
+    "until they suffice": (
+        {"inference": CollapsedGibbs(chains=2), "prior": cl.priors.CRP(1.0)},
+        _blobs,
+    ),
     "blocked": ({"inference": BlockedGibbs(chains=2, draws=400, warmup=100)}, _blobs),
 }
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import countless as cl
+from countless import report
 from countless.core import files as _files
 from countless.inference import BlockedGibbs, CollapsedGibbs
 from countless.runs import folder as run_folder
@@ -67,7 +68,7 @@ def _draws_on_disk(folder: Path) -> int:
     return sum(sum(len(part["log_joint"]) for part in found[1]) for k in range(2) if (found := run.load(k)))
 
 
-@pytest.mark.parametrize("case", ["collapsed, learned", "blocked"])
+@pytest.mark.parametrize("case", ["collapsed, learned", "blocked", "until they suffice"])
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(case, rng, tmp_path):
     _killed(case, tmp_path / "run", rng.uniform(0.0, 0.3))
     assert not (tmp_path / "run" / "result.npz").exists(), "the run was over before it was killed"
@@ -107,6 +108,40 @@ ENGINES = {
     "collapsed": CollapsedGibbs(chains=2, draws=6, warmup=3, n_threads=1),
     "blocked": BlockedGibbs(chains=2, draws=6, warmup=4, n_threads=1),
 }
+
+
+def test_a_run_that_decides_its_length_is_made_longer_by_rounds(tmp_path):
+    """Written down or not, in one go or in two: the draws are the same, and so is their number."""
+    X = np.random.default_rng(0).standard_normal((12, 1))
+    engine = CollapsedGibbs(chains=2, warmup=20)
+    short = cl.DPMixture(inference=engine, random_state=4).fit(X, checkpoint=tmp_path)
+    made = short.posterior_.draws.made
+    same_posteriors(short.posterior_, cl.load(tmp_path).posterior_)
+    assert cl.load(tmp_path).posterior_.draws.made == made
+    again = cl.DPMixture(inference=engine, random_state=4).fit(X, checkpoint=tmp_path)
+    same_posteriors(short.posterior_, again.posterior_)
+    longer = cl.io.resume(tmp_path, draws=made + 1)
+    assert longer.posterior_.draws.made == 2 * made
+    assert longer.inference_ == engine
+    same_posteriors(longer.posterior_, cl.load(tmp_path).posterior_)
+    with pytest.raises(ValueError, match="a different inference"):
+        cl.DPMixture(inference=CollapsedGibbs(chains=2, warmup=20, draws=300), random_state=4).fit(
+            X, checkpoint=tmp_path
+        )
+    warm = cl.DPMixture(inference=engine, random_state=4, warm_start=True).fit(X)
+    same_posteriors(short.posterior_, warm.posterior_)
+    same_posteriors(longer.posterior_, warm.fit(X).posterior_)
+
+
+def test_a_run_stopped_by_the_clock_continues(tmp_path):
+    X = np.random.default_rng(0).standard_normal((12, 1))
+    whole = cl.DPMixture(inference=CollapsedGibbs(chains=2), random_state=4).fit(X)
+    timed = CollapsedGibbs(chains=2, max_seconds=0.1)
+    model = cl.DPMixture(inference=timed, random_state=4).fit(X, checkpoint=tmp_path, checkpoint_every=0.0)
+    while model.posterior_.interrupted:
+        assert "stopped by max_seconds" in report.unfinished(model.posterior_)
+        model = cl.io.resume(tmp_path)
+    same_posteriors(whole.posterior_, model.posterior_)
 
 
 def _die_at(monkeypatch, moment: int) -> None:

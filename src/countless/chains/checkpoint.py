@@ -51,18 +51,18 @@ class MemoryRecorder:
     interval = float("inf")
 
     def __init__(self) -> None:
-        self._chains: dict[int, tuple[Snapshot, Trace]] = {}
+        self._chains: dict[int, tuple[Snapshot, list[Segment], int]] = {}
 
     def load(self, number: int) -> tuple[Snapshot, list[Segment]] | None:
         """Where the chain ended, with its draws."""
-        if number not in self._chains:
-            return None
-        snapshot, trace = self._chains[number]
-        return snapshot, trace.segments()
+        found = self._chains.get(number)
+        return None if found is None else (found[0], list(found[1]))
 
     def save(self, number: int, snapshot: Snapshot, trace: Trace) -> None:
-        """Keep both."""
-        self._chains[number] = (snapshot, trace)
+        """Keep the snapshot and the new draws."""
+        _, segments, n_draws = self._chains.get(number, (None, [], 0))
+        new = trace.since(n_draws)
+        self._chains[number] = (snapshot, segments if new is None else [*segments, dict(new)], trace.done)
 
 
 def take_snapshot(sweep: int, rng: np.random.Generator, state: State, schedules: Sequence[Schedule]) -> Snapshot:

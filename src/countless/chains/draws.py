@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .fields import Field, field_of
+
+# Labels that are counted at a time: their codes take 8 bytes each.
+BLOCK = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,11 @@ class Draws:
     kind : Kind
     interrupted : bool
         Whether the engine was stopped before it was done.
+    made : int
+        Draws that each chain made; these are all of them, or every second, fourth, ... of all or of their last half.
+        0 where nobody counted: as many as there are.
+    spent : {"", "time", "work"}
+        What ended chains that decide by themselves when they are done, other than being done.
     """
 
     arrays: Mapping[str, NDArray[Any]]
@@ -63,6 +71,8 @@ class Draws:
     axes: Mapping[str, int]
     kind: Kind = SAMPLED
     interrupted: bool = False
+    made: int = 0
+    spent: str = ""
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.arrays[name]
@@ -110,3 +120,65 @@ def flat(draws: Draws, name: str) -> NDArray[Any]:
     """A field over all chains: (draw, axes...)."""
     array = draws[name]
     return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+
+
+def partition_fields(arrays: Mapping[str, NDArray[Any]], fields: Iterable[Field]) -> list[Field]:
+    """Fields that group the items of an axis in each draw."""
+    return [
+        field for field in fields if field.kind == "labels" and not field.once and field.axes and field.name in arrays
+    ]
+
+
+def quantities(arrays: Mapping[str, NDArray[Any]], fields: Sequence[Field]) -> dict[str, NDArray[np.float64]]:
+    """Numbers of each draw that no renumbering of groups can change: what chains are compared by.
+
+    Fields that are one number of each draw, and the entropy of sizes and the largest share of each partition. Draws may
+    be those of one chain or of all: the results have the same leading axes.
+    """
+    found = {}
+    for name, array in arrays.items():
+        field = field_of(fields, name)
+        if field is not None and field.is_scalar and field.compared:
+            found[name] = np.asarray(array, dtype=np.float64)
+    grouped = partition_fields(arrays, fields)
+    for field in grouped:
+        tail = "" if len(grouped) == 1 else f" of {field.axes[0]}s"  # type: ignore[index]
+        entropy, largest = entropy_and_largest(arrays[field.name])
+        found |= {f"entropy{tail}": entropy, f"largest_share{tail}": largest}
+    return found
+
+
+def entropy_and_largest(labels: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Entropy of the shares of the clusters (in nats) and the largest share, for each draw of (chain, draw, item).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.chains.draws import entropy_and_largest
+    >>> entropy, largest = entropy_and_largest(np.array([[[0, 0, 1, 1], [0, 0, 0, 0]]]))
+    >>> entropy.round(4).tolist(), largest.tolist()
+    ([[0.6931, 0.0]], [[0.5, 1.0]])
+    """
+    entropy, largest = [], []
+    for sizes in cluster_sizes(labels):
+        # Summed in order of size, so that equal sizes give equal bits whatever they are called and whatever draws are
+        # counted together: ranks are compared.
+        shares = -np.sort(-sizes, axis=1) / labels.shape[-1]
+        terms = shares * np.log(np.where(shares > 0.0, shares, 1.0))
+        entropy.append(-np.cumsum(terms, axis=1)[:, -1])
+        largest.append(shares.max(axis=1))
+    shape = labels.shape[:-1]
+    # The absolute value turns -0.0, the entropy of one cluster, into 0.0.
+    return np.abs(np.concatenate(entropy)).reshape(shape), np.concatenate(largest).reshape(shape)
+
+
+def cluster_sizes(labels: NDArray[Any]) -> Iterator[NDArray[np.int64]]:
+    """Sizes of the clusters (draw, label) of all draws, a block of draws at a time."""
+    n_items = labels.shape[-1]
+    flat = labels.reshape(-1, n_items)
+    n_labels = int(flat.max()) + 1
+    step = max(1, BLOCK // max(n_items, n_labels))
+    for start in range(0, len(flat), step):
+        part = flat[start : start + step]
+        codes = part + np.arange(len(part), dtype=np.int64)[:, None] * n_labels
+        yield np.bincount(codes.reshape(-1), minlength=len(part) * n_labels).reshape(len(part), n_labels)

@@ -45,6 +45,9 @@ class Field:
         Numbers in single precision.
     compared : bool
         Whether chains are compared by it, where it is one number per draw.
+    watched : bool
+        Whether it is a few numbers of each draw, an array with axes of fixed lengths, that chains which decide when
+        they are done compare one by one.
     words : str
         How people read the name.
 
@@ -64,6 +67,7 @@ class Field:
     optional: bool = False
     single: bool = False
     compared: bool = True
+    watched: bool = False
     words: str = ""
 
     @property

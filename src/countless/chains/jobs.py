@@ -49,17 +49,19 @@ def run_jobs(
     job: Callable[[int, np.random.Generator, Monitor], Result],
     n_jobs: int,
     total_steps: int,
-    rng: np.random.Generator,
+    rng: np.random.Generator | list[np.random.Generator],
     watch: Watch,
     n_threads: int | None = None,
     title: str = "",
 ) -> tuple[list[Result], bool]:
     """Run ``job(number, rng, monitor)`` for 0 ... n_jobs - 1; returns the results and whether it was interrupted.
 
+    Each job has a stream of its own: those that are given, or children of ``rng``.
+
     On KeyboardInterrupt the jobs are asked to stop, and what they return by then is kept.
     """
     monitor = Monitor(total_steps, watch.stop)
-    streams = spawn(rng, n_jobs)
+    streams = rng if isinstance(rng, list) else spawn(rng, n_jobs)
     threads = whole_number("n_threads", n_threads, 1) if n_threads is not None else os.cpu_count() or 1
     with ThreadPoolExecutor(max_workers=min(threads, n_jobs)) as pool, _bar(watch.progress, title, monitor) as show:
         futures: list[Future[Result]] = []

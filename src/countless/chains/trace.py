@@ -31,10 +31,21 @@ class Trace:
         Earlier draws of the same chain.
     leave_out : tuple of str
         Groups of fields that are not kept.
+    times : sequence of int, optional
+        When the earlier draws were made; 1, 2, 3, ... by default.
+
+    Attributes
+    ----------
+    done : int
+        Draws that were kept, whether or not they are still here.
     """
 
     def __init__(
-        self, fields: Sequence[Field], segments: list[Segment] | None = None, leave_out: tuple[str, ...] = ()
+        self,
+        fields: Sequence[Field],
+        segments: list[Segment] | None = None,
+        leave_out: tuple[str, ...] = (),
+        times: Sequence[int] | None = None,
     ) -> None:
         self._fields = [field for field in fields if field.name.partition("/")[0] not in leave_out]
         self._counted = next(field.name for field in fields if field.per is None and not field.once)
@@ -42,8 +53,19 @@ class Trace:
         self._open: dict[str, list[NDArray[Any]]] = {}
         self._waiting = 0
         self.done = sum(len(segment[self._counted]) for segment in self._closed)
+        self._times = list(range(1, self.done + 1) if times is None else times)
 
-    def keep(self, draw: Mapping[str, Any]) -> None:
+    @property
+    def held(self) -> int:
+        """Draws that are here."""
+        return len(self._times)
+
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """When the draws that are here were made."""
+        return np.array(self._times, dtype=np.int64)
+
+    def keep(self, draw: Mapping[str, Any], time: int | None = None) -> None:
         """Add a draw: a value for each field."""
         size = 0
         for name, value in draw.items():
@@ -53,6 +75,7 @@ class Trace:
                 self._open.setdefault(name, []).append(array if field.per else array[None])
                 size = max(size, array.size)
         self.done += 1
+        self._times.append(self.done if time is None else time)
         self._waiting += 1
         if self._waiting >= MOST_DRAWS or self._waiting * size >= MOST_NUMBERS:
             self._close()
@@ -67,8 +90,21 @@ class Trace:
         self._close()
         return self._closed
 
+    def select(self, which: NDArray[np.bool_]) -> None:
+        """Let go of all draws that are here but some; ``since`` counts on as before."""
+        if which.all():
+            return
+        whole = _concatenated(self.segments())
+        chosen = {}
+        for name, array in whole.items():
+            field = field_of(self._fields, name)
+            here = which if field is None or field.per is None else np.repeat(which, whole[field.per])
+            chosen[name] = array[here]
+        self._closed = [chosen]
+        self._times = self.times[which].tolist()
+
     def since(self, n_draws: int) -> Segment | None:
-        """The draws after the first ``n_draws`` as one segment; None where there are none."""
+        """The draws after the first ``n_draws`` that were ever kept as one segment; None where there are none."""
         parts: list[Segment] = []
         first = self.done
         for segment in reversed(self.segments()):
@@ -121,7 +157,7 @@ def _concatenated(segments: list[Segment]) -> Segment:
 
 def join_traces(traces: list[Trace], fields: Sequence[Field], axes: Mapping[str, int]) -> Draws:
     """One chain after the other, all as long as the shortest."""
-    n_draws = min(trace.done for trace in traces)
+    n_draws = min(trace.held for trace in traces)
     arrays: dict[str, NDArray[Any]] = {}
     for name in traces[0].names():
         field = field_of(fields, name)

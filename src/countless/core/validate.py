@@ -163,6 +163,13 @@ def whole_number(name: str, value: Any, minimum: int) -> int:
     return int(value)
 
 
+def positive_number(name: str, value: Any) -> float:
+    """A finite number above zero."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 < float(value) < float("inf"):
+        raise ValueError(f"{name} must be a number above 0, got {value!r}")
+    return float(value)
+
+
 def as_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
     """How often each row counts: one number of at least zero per row, or None where each counts once."""
     if weights is None:

@@ -79,9 +79,20 @@ IGNORE = Option("ignore", "Column to leave out; may be repeated.", repeated=True
 LABEL = Option("label", "Column of known classes: never clustered, only compared with what was found.", panel=TABLE)
 
 CHAINS = Option("chains", "Independent chains; 4 if left out.", kind=int, panel=SAMPLING, metavar="N")
-DRAWS = Option("draws", "Draws kept in each chain; 250 if left out.", kind=int, panel=SAMPLING, metavar="N")
-WARMUP = Option("warmup", "Sweeps before the first draw is kept; 100 if left out.", int, None, SAMPLING, "N")
-CHAIN_OPTIONS = (CHAINS, DRAWS, WARMUP)
+DRAWS = Option(
+    "draws", "Draws kept in each chain; if left out, as many as it takes.", kind=int, panel=SAMPLING, metavar="N"
+)
+WARMUP = Option(
+    "warmup", "Sweeps before the first draw is kept; if left out, as many as it takes.", int, None, SAMPLING, "N"
+)
+MAX_SECONDS = Option(
+    "max_seconds",
+    "Stop sampling after this time and keep what is there; without it the result does not depend on the clock.",
+    kind=float,
+    panel=SAMPLING,
+    metavar="X",
+)
+CHAIN_OPTIONS = (CHAINS, DRAWS, WARMUP, MAX_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -210,8 +221,7 @@ def general_results(model: Any, about: About) -> Results:
         rows.append((model.posterior_.words(name), f"{mean:.4g}", f"{sd:.3g}", f"{low:.4g} to {high:.4g}"))
     settings = {name: plain(value) for name, value in model.get_params(deep=False).items() if name != "progress"}
     summary = {
-        "converged": found.converged,
-        "verdict": found.verdict,
+        **found.summary(),
         "quantities": quantities,
         "data": {"file": about.file},
         **settings,
@@ -267,7 +277,7 @@ class Command:
 
 
 def with_chains(engine: Any, request: Request, name: str | None = None, otherwise: str = "") -> Any:
-    """The engine with the chains, draws and warm-up that were asked for.
+    """The engine with the chains, draws, warm-up and time that were asked for.
 
     ``name`` is what people call the engine; ``otherwise`` is what they may do where it has no such setting, besides
     leaving it out.
@@ -284,14 +294,13 @@ def with_chains(engine: Any, request: Request, name: str | None = None, otherwis
     for setting in settings:
         if setting not in known:
             tail = f" or {otherwise}" if otherwise else ""
-            raise ValueError(
-                f"--{setting}: inference {name or type(engine).__name__!r} has no such setting; leave it out{tail}"
-            )
+            called, flag = name or type(engine).__name__, f"--{setting.replace('_', '-')}"
+            raise ValueError(f"{flag}: inference {called!r} has no such setting; leave it out{tail}")
     return dataclasses.replace(engine, **settings)
 
 
-def asked_chains(request: Request) -> dict[str, int]:
-    """Chains, draws and warm-up, as far as they were asked for."""
+def asked_chains(request: Request) -> dict[str, Any]:
+    """Chains, draws, warm-up and time, as far as they were asked for."""
     asked = {option.name: request.options.get(option.name) for option in CHAIN_OPTIONS}
     return {name: value for name, value in asked.items() if value is not None}
 

@@ -118,7 +118,7 @@ class RunEstimator(BaseEstimator):
         problem = run.problem()
         with run.watched(self.progress) as watch:
             draws = self._run(problem, description.engine, run.generator(), watch)
-            if draws.interrupted:
+            if draws.interrupted and not draws.spent:
                 chains, kept = draws.shape
                 warnings.warn(
                     f"the fit was interrupted: {kept} draws of each of {chains} chains are kept{run.advice}",
@@ -265,7 +265,7 @@ def _begin(
         data,
         model.inference_,
         model._further(),
-        model.inference_.draws if has_chains else 0,
+        model.inference_.n_draws if has_chains else 0,
         generator_state(rng),
         model.random_state is not None,
     )
@@ -280,8 +280,11 @@ def _begin(
     differs = description.same_as(last, streams=False)
     if differs is not None:
         raise ValueError(f"warm_start: the last fit had a different {differs}; set warm_start=False to start again")
-    more = 0 if model.posterior_.interrupted else description.n_draws
-    return Run(last.longer(last.n_draws + more), memory=memory)
+    if model.posterior_.interrupted:
+        return Run(last, memory=memory)
+    # Chains that decide when they are done go on for at least one round.
+    longer = last.n_draws + description.n_draws if description.n_draws else 2 * model.posterior_.draws.made
+    return Run(last.longer(longer), memory=memory)
 
 
 def interval(every: Any) -> float:

@@ -1,9 +1,9 @@
-"""Whether chains have met: R-hat and effective draws of label-free quantities, and how chains group rows.
+"""Whether a fit has settled: R-hat and effective draws of label-free quantities, and how chains group rows.
 
-R-hat (rank-normalised, split) and effective draws (bulk and tail) are ArviZ's: Vehtari, Gelman, Simpson, Carpenter and
-Buerkner (2021), *Rank-normalization, folding, and localization*. They are computed for quantities that do not depend on
-the numbering of clusters. As chains may agree on all of these and still join different rows, the chains' similarity
-matrices are compared too (``chain_distance``), and run lengths are those of Raftery and Lewis (``raftery``).
+R-hat (rank-normalised, split) and effective draws (bulk and tail) are those of Vehtari et al. (``core.convergence``).
+They are computed for quantities that do not depend on the numbering of clusters. As chains may agree on all of these
+and still join different rows, pairs of rows are followed too, the chains' similarity matrices are compared
+(``chain_distance``), and run lengths are those of Raftery and Lewis (``raftery``).
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from __future__ import annotations
 import html
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtri
 
+from ..chains.rounds import followed
+from ..core.convergence import bulk_effective, effective, event_effective, rank_rhat, tail_effective
 from ..core.warnings import ConvergenceWarning
 from .partition.chain_distance import ChainDistance
 from .raftery import RafteryLewis, raftery_lewis
@@ -29,18 +31,23 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+# What a verdict may be.
+SETTLED, TOO_FEW, DISAGREE = "settled", "too few draws", "chains disagree"
+# A fit has settled where no R-hat reaches the first and there are as many effective draws as the second: probabilities
+# are known to 0.05 then, one standard error.
+SETTLED_RHAT = 1.05
+FEW = 100
 # R-hat^2 - 1 is about (number of half chains) / (effective draws): 1.1 says that a half chain is worth five independent
-# draws, 1.3 that it is worth hardly more than one. The first is too few to rely on, and a matter of the length of the
-# run; at the second, beyond all that was ever recommended, a fit says so without being asked.
+# draws, 1.3 that it is worth hardly more than one. Beyond the first chains disagree; at the second, beyond all that was
+# ever recommended, a fit says so without being asked.
 LARGEST_RHAT = 1.1
 ALARMING_RHAT = 1.3
 # Chains are too far apart where chance gives their distance less than once in a hundred times, and where it is worth
 # mentioning: one pair of rows in twenty. A fit says so without being asked at twice what chance gives.
 SMALLEST_DISTANCE = 0.05
 ALARMING_DISTANCE = 2.0
-# Effective draws that Vehtari et al. ask for, and so few that probabilities are known to a tenth only.
+# Effective draws that Vehtari et al. ask for: what a longer run aims at.
 ENOUGH = 400
-FEW = 100
 # Rows that are compared, in a report and at the end of each fit.
 ROWS = 500
 ROWS_AT_FIT = 100
@@ -50,7 +57,9 @@ class Quantity(NamedTuple):
     """One label-free quantity: its mean and deviation over all draws, and how well the chains know it.
 
     ``rhat`` is 1 for a quantity that is the same in all draws, and infinite where each chain holds another value;
-    ``ess_bulk`` and ``ess_tail`` are NaN then. ``by_chain`` has the mean of each chain.
+    ``ess_bulk`` and ``ess_tail`` are NaN then. ``by_chain`` has the mean of each chain. ``effective`` is what counts:
+    the fewer of both, and for a quantity that has one value nine times in ten those of an event
+    (``core.convergence.event_effective``).
     """
 
     name: str
@@ -62,6 +71,7 @@ class Quantity(NamedTuple):
     run_length: RafteryLewis
     by_chain: FloatArray
     words: str
+    effective: float = np.nan
 
     @property
     def is_constant(self) -> bool:
@@ -77,9 +87,12 @@ class Diagnostics:
     ----------
     verdict : str
         One sentence.
+    state : {"settled", "too few draws", "chains disagree"} or None
+        Settled: R-hat below 1.05 and at least 100 effective draws of everything that is compared. The chains disagree:
+        an R-hat above 1.1, or two chains too far apart. Too few draws: anything between. None where it cannot be
+        judged: one chain, a handful of draws, a MAP or variational fit.
     converged : bool or None
-        Whether the draws can be relied on: no R-hat above 1.1, and no two chains too far apart. None where that
-        cannot be judged: one chain, a handful of draws, a MAP or variational fit.
+        Whether it is settled; None where that cannot be judged.
     problems : list of str
         What speaks against it, one sentence each; empty otherwise.
     n_chains, n_draws : int
@@ -88,6 +101,8 @@ class Diagnostics:
         Label-free quantities with their R-hat and effective draws, also as ``table()``.
     distance : ChainDistance or None
         How differently the chains put rows together, and how differently they would by chance.
+    effective_pairs : float
+        Fewest effective draws of whether two rows are together, over a random choice of pairs; NaN without a partition.
     suggested : dict
         Settings for a longer run, such as ``{"warmup": 1500, "draws": 3000}``; empty where none is needed.
     finding : str
@@ -98,22 +113,28 @@ class Diagnostics:
     >>> import countless as cl
     >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
     >>> found = model.posterior_.diagnostics()
-    >>> found.converged
-    True
-    >>> found.verdict[:20]
-    'The 4 chains agree: '
+    >>> found.state, found.converged
+    ('settled', True)
+    >>> found.verdict[:23]
+    'Settled: 4 chains agree'
     >>> found.table()["quantity"].tolist()[:2]
     ['n_clusters', 'log_joint']
     """
 
     finding: str
-    converged: bool | None
+    state: str | None
     problems: list[str]
     n_chains: int
     n_draws: int
     quantities: tuple[Quantity, ...] = ()
     distance: ChainDistance | None = None
     suggested: Mapping[str, int] = field(default_factory=dict)
+    effective_pairs: float = np.nan
+
+    @property
+    def converged(self) -> bool | None:
+        """Whether the fit has settled."""
+        return None if self.state is None else self.state == SETTLED
 
     @property
     def verdict(self) -> str:
@@ -135,9 +156,30 @@ class Diagnostics:
 
     @property
     def fewest_effective(self) -> float:
-        """Fewest effective draws, of bulk or tail, over the quantities that vary; NaN where none does."""
-        found = [min(each.ess_bulk, each.ess_tail) for each in self.quantities if np.isfinite(each.ess_bulk)]
-        return min(found, default=np.nan)
+        """Fewest effective draws over the quantities that vary and the pairs of rows; NaN where nothing varies."""
+        found = [each.effective for each in self.quantities if not each.is_constant]
+        return float(np.fmin(self.effective_pairs, min(found))) if found else np.nan
+
+    def summary(self) -> dict[str, Any]:
+        """What machines want to know: state, verdict, largest R-hat and fewest effective draws; None for unknown.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(inference="map", random_state=0).fit([[0.0], [0.1], [9.0], [9.1]])
+        >>> model.posterior_.diagnostics().summary()["state"] is None
+        True
+        """
+        rhat, effective = (
+            value if np.isfinite(value) else None for value in (self.largest_rhat, self.fewest_effective)
+        )
+        return {
+            "state": self.state,
+            "converged": self.converged,
+            "verdict": self.verdict,
+            "rhat": rhat,
+            "effective_draws": effective,
+        }
 
     def table(self) -> pd.DataFrame:
         """One row per quantity.
@@ -197,10 +239,17 @@ def diagnose(posterior: Posterior, rows: int = ROWS) -> Diagnostics:
         verdict = "One chain: agreement cannot be judged; run at least 2 (better 4)."
         return Diagnostics(verdict, None, [], n_chains, n_draws, quantities)
     distance = _largest_distance(posterior, rows)
-    found = Diagnostics("", None, [], n_chains, n_draws, quantities, distance)
+    together = followed(posterior.draws.arrays, posterior.draws.fields).together
+    pairs = min((event_effective(together[..., k]) for k in range(together.shape[-1])), default=np.nan)
+    found = Diagnostics("", None, [], n_chains, n_draws, quantities, distance, effective_pairs=pairs)
     problems = _problems(found)
-    finding, suggested = _agreement(found) if not problems else _disagreement(found, distance)
-    return Diagnostics(finding, not problems, problems, n_chains, n_draws, quantities, distance, suggested)
+    state = DISAGREE if problems else SETTLED if _is_settled(found) else TOO_FEW
+    say = {DISAGREE: _disagreement, SETTLED: _agreement, TOO_FEW: _shortage}[state]
+    body, settings = say(found)
+    made = max(posterior.draws.made, n_draws)
+    suggested = {name: _round_number(times * made) for name, times in settings.items()}
+    finding = f"{HEADS[state]}{SPENT.get(posterior.draws.spent, '')}: {body}"
+    return replace(found, finding=finding, state=state, problems=problems, suggested=suggested)
 
 
 def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
@@ -208,7 +257,7 @@ def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
 
     That is where two chains group rows twice as differently as chance would have it, or where an R-hat exceeds 1.3:
     less strict than ``diagnostics``, as a fit should not call for attention where its chains agree and are merely
-    short. Ranks are compared first; ArviZ is loaded where these look suspicious.
+    short.
 
     Parameters
     ----------
@@ -229,9 +278,9 @@ def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
     limit = rhat_limit(n_chains, n_draws, ALARMING_RHAT)
     distance = _largest_distance(posterior, ROWS_AT_FIT)
     apart = distance is not None and _too_far(distance, ALARMING_DISTANCE)
-    if apart or any(_rank_ratio(values) > LARGEST_RHAT for values in posterior.quantities().values()):
+    if apart or any(rank_rhat(values) > limit for values in posterior.quantities().values()):
         found = diagnose(posterior)
-        if apart or found.largest_rhat > limit:
+        if found.state == DISAGREE:
             warnings.warn(found.verdict, ConvergenceWarning, stacklevel=stacklevel + 1)
 
 
@@ -269,40 +318,15 @@ def _largest_distance(posterior: Posterior, items: int) -> ChainDistance | None:
 
 
 def _quantity(name: str, values: FloatArray, words: str) -> Quantity:
-    """R-hat and effective draws by ArviZ, where there is something to compute them from."""
-    from arviz_stats.base import array_stats
-
+    """R-hat and effective draws, where there is something to compute them from."""
     constant = bool(np.ptp(values) == 0.0)
-    rhat, bulk, tail = 1.0 if constant else np.inf, np.nan, np.nan
-    # Halves of chains that stand still divide by zero on the way.
-    with np.errstate(all="ignore"):
-        if np.ptp(values, axis=1).any():
-            bulk = float(array_stats.ess(values, method="bulk"))
-            tail = float(array_stats.ess(values, method="tail", prob=(0.05, 0.95)))
-            rhat = float(array_stats.rhat(values, method="rank"))
-    if len(values) == 1:
-        rhat = np.nan
+    rhat = rank_rhat(values) if len(values) > 1 else np.nan
+    bulk, tail = np.nan, np.nan
+    if np.ptp(values, axis=1).any():
+        bulk, tail = bulk_effective(values), tail_effective(values)
     mean, sd = (values[0, 0], 0.0) if constant else (values.mean(), values.std(ddof=1))
-    return Quantity(name, float(mean), float(sd), rhat, bulk, tail, raftery_lewis(values), values.mean(axis=1), words)
-
-
-def _rank_ratio(values: FloatArray) -> float:
-    """Split R-hat of plain ranks and of folded ranks: close to ArviZ's, without loading it."""
-    return max(_split_ratio(_ranks(values)), _split_ratio(_ranks(np.abs(values - np.median(values)))))
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - 0.5 * counts)[inverse.reshape(-1)].reshape(values.shape)
-
-
-def _split_ratio(values: FloatArray) -> float:
-    half = values.shape[1] // 2
-    halves = np.concatenate([values[:, :half], values[:, -half:]])
-    within, between = halves.var(axis=1, ddof=1).mean(), halves.mean(axis=1).var(ddof=1)
-    if within == 0.0:
-        return 1.0 if between == 0.0 else np.inf
-    return float(np.sqrt((half - 1) / half + between / within))
+    length, by_chain = raftery_lewis(values), values.mean(axis=1)
+    return Quantity(name, float(mean), float(sd), rhat, bulk, tail, length, by_chain, words, effective(values))
 
 
 def _too_far(distance: ChainDistance, times: float = 1.0) -> bool:
@@ -336,25 +360,47 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
 
 
-def _agreement(found: Diagnostics) -> tuple[str, dict[str, int]]:
-    """The finding where chains agree, and settings for a longer run, which end the sentence."""
-    fewest, rhat = found.fewest_effective, f"R-hat at most {found.largest_rhat:.2f}"
-    if not np.isfinite(fewest):
-        return f"The {found.n_chains} chains agree: all draws are alike.", {}
-    if fewest < FEW:
-        few = f"The {found.n_chains} chains agree ({rhat}), but hold only {int(fewest)} effective draws"
-        return f"{few}; run longer, for example", {"draws": _longer(found)}
-    text = f"The {found.n_chains} chains agree: {rhat}, at least {int(fewest)} effective draws"
-    return (f"{text}.", {}) if fewest >= ENOUGH else (f"{text}; for finer probabilities", {"draws": _longer(found)})
+HEADS = {SETTLED: "Settled", TOO_FEW: "Too few draws", DISAGREE: "The chains disagree"}
+SPENT = {"time": " (stopped by max_seconds)", "work": " (the budget of work is spent)"}
 
 
-def _disagreement(found: Diagnostics, distance: ChainDistance | None) -> tuple[str, dict[str, int]]:
-    """The finding where chains disagree, and settings for a longer run, which end the sentence."""
+def _is_settled(found: Diagnostics) -> bool:
+    fewest = found.fewest_effective
+    enough = found.n_chains * found.n_draws >= FEW and (np.isnan(fewest) or fewest >= FEW)
+    return bool(enough and found.largest_rhat < SETTLED_RHAT)
+
+
+def _agreement(found: Diagnostics) -> tuple[str, dict[str, float]]:
+    """What is said where the fit has settled."""
+    chains = f"{found.n_chains} chains agree"
+    if np.isnan(found.fewest_effective):
+        return f"{chains}; all draws are alike.", {}
+    return (
+        f"{chains}, R-hat at most {found.largest_rhat:.2f}, at least {int(found.fewest_effective)} effective draws.",
+        {},
+    )
+
+
+def _shortage(found: Diagnostics) -> tuple[str, dict[str, float]]:
+    """What is said where chains do not disagree and are too short, and how much longer a run should be."""
+    fewest = found.fewest_effective
+    held = (
+        f"{found.n_chains * found.n_draws} draws, all alike," if np.isnan(fewest) else f"{int(fewest)} effective draws,"
+    )
+    have = f"{found.n_chains} chains hold {held} R-hat at most {found.largest_rhat:.2f}"
+    return f"{have} (at least {FEW} and below {SETTLED_RHAT} are needed); run longer, for example", {
+        "draws": _times(found)
+    }
+
+
+def _disagreement(found: Diagnostics) -> tuple[str, dict[str, float]]:
+    """On what chains disagree, and how much longer a run should be."""
+    distance = found.distance
     worst = max(found.quantities, key=lambda each: each.rhat)
     rhat = f"R-hat {worst.rhat:.2f}" if np.isfinite(worst.rhat) else "each holds another value"
-    draws = _longer(found)
-    settings = {"warmup": max(draws // 2, 100)} if worst.rhat > ALARMING_RHAT else {}
-    settings["draws"] = draws
+    times = _times(found)
+    settings = {"warmup": times / 2.0} if worst.rhat > ALARMING_RHAT else {}
+    settings["draws"] = times
     apart = distance is not None and distance.largest >= SMALLEST_DISTANCE
     if distance is not None and (_too_far(distance) or (apart and worst.rhat > ALARMING_RHAT)):
         one, other = (chain + 1 for chain in distance.furthest)
@@ -362,19 +408,21 @@ def _disagreement(found: Diagnostics, distance: ChainDistance | None) -> tuple[s
         counts = (
             "" if clusters is None else f"; {clusters[one - 1]:.3g} and {clusters[other - 1]:.3g} clusters on average"
         )
-        finding = (
-            f"The {found.n_chains} chains disagree on how row groups join ({distance.largest:.0%} of the pairs "
-            f"that chain {one} or {other} joins are not joined by both{counts}); run longer, for example"
-        )
-        return finding, settings
-    grouped = distance is not None and not apart
-    start = "agree on how rows are grouped, but not yet on the" if grouped else "do not agree yet on the"
-    return f"The {found.n_chains} chains {start} {worst.words} ({rhat}); run longer, for example", settings
+        return (
+            f"on how row groups join ({distance.largest:.0%} of the pairs that chain {one} or {other} joins are not "
+            f"joined by both{counts}); run longer, for example"
+        ), settings
+    grouped = "they group rows alike, but do not agree on" if distance is not None and not apart else "on"
+    return f"{grouped} the {worst.words} ({rhat}); run longer, for example", settings
 
 
-def _longer(found: Diagnostics) -> int:
-    """Draws of each chain that would give enough effective ones, to one digit; two to ten times as many as now."""
+def _times(found: Diagnostics) -> float:
+    """How many times longer a run should be to have enough effective draws; two to ten times."""
     fewest = found.fewest_effective
-    draws = found.n_draws * (float(np.clip(ENOUGH / fewest, 2.0, 10.0)) if np.isfinite(fewest) else 10.0)
+    return float(np.clip(ENOUGH / fewest, 2.0, 10.0)) if np.isfinite(fewest) else 10.0
+
+
+def _round_number(draws: float) -> int:
+    """A number to one digit, at least 100."""
     digits = 10.0 ** np.floor(np.log10(draws))
-    return int(np.ceil(draws / digits) * digits)
+    return max(100, int(np.ceil(draws / digits) * digits))

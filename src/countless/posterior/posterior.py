@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..chains.draws import Draws, Kind
+from ..chains.draws import Draws, Kind, partition_fields, quantities
 from .diagnostics import Diagnostics, diagnose
 from .partition.view import PartitionDraws
 from .to_arviz import to_arviz
@@ -94,11 +94,8 @@ class Posterior:
     @property
     def partition_axes(self) -> list[str]:
         """Axes whose items are grouped in each draw."""
-        return [
-            field.axes[0]
-            for field in self.draws.fields
-            if field.kind == "labels" and not field.once and field.axes and field.name in self.draws
-        ]
+        found = partition_fields(self.draws.arrays, self.draws.fields)
+        return [field.axes[0] for field in found if field.axes]
 
     def partition(self, axis: str = "row") -> PartitionDraws:
         """The draws of the partition of one axis: similarity, consensus, credible ball, certainty.
@@ -130,17 +127,7 @@ class Posterior:
         >>> sorted(posterior.quantities())
         ['concentration', 'entropy', 'largest_share', 'log_joint', 'n_clusters']
         """
-        found = {}
-        for name, array in self.draws.arrays.items():
-            field = self.draws.field(name)
-            if field is not None and field.is_scalar and field.compared:
-                found[name] = np.asarray(array, dtype=np.float64)
-        axes = self.partition_axes
-        for axis in axes:
-            tail = "" if len(axes) == 1 else f" of {axis}s"
-            entropy, largest = self.partition(axis).entropy_and_largest()
-            found |= {f"entropy{tail}": entropy, f"largest_share{tail}": largest}
-        return found
+        return quantities(self.draws.arrays, self.draws.fields)
 
     def words(self, quantity: str) -> str:
         """A quantity as people read it."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.text import count
 from ..plots.parts.kinds import WORDS, kind_of
-from ..posterior.diagnostics import LARGEST_RHAT, Diagnostics
+from ..posterior.diagnostics import DISAGREE, SETTLED, SETTLED_RHAT, TOO_FEW, Diagnostics
 from .sections import Section
 from .widgets import fact, lines
 
@@ -19,8 +19,8 @@ SAMPLED = (
 )
 OPTIMISED = "What the optimiser raised, step by step; it stops where the line is flat."
 DETAILS = (
-    f"R-hat compares the chains: 1 is agreement, a value above {LARGEST_RHAT} is not. Effective draws are the number "
-    "of independent draws that would be as informative as these."
+    f"R-hat compares the chains: 1 is agreement, {SETTLED_RHAT} or more is not yet. Effective draws are the "
+    "number of independent draws that would be as informative as these."
 )
 
 
@@ -34,7 +34,8 @@ def converged(found: Diagnostics) -> dict[str, str]:
     >>> cl.report.converged(model.posterior_.diagnostics())["value"]
     'Yes'
     """
-    state, value = {True: ("good", "Yes"), False: ("bad", "No"), None: ("unknown", "Unknown")}[found.converged]
+    known = {SETTLED: ("good", "Yes"), TOO_FEW: ("unknown", "Not yet"), DISAGREE: ("bad", "No")}
+    state, value = known.get(found.state or "", ("unknown", "Unknown"))
     return fact("Has the fit converged?", value, found.verdict, state)
 
 
@@ -51,8 +52,9 @@ def unfinished(posterior: Any) -> str | None:
     if not getattr(posterior, "interrupted", False):
         return None
     chains, draws = posterior.shape
+    how = "stopped by max_seconds" if posterior.draws.spent == "time" else "interrupted"
     return (
-        f"This run was interrupted. The page shows {count(draws, 'draw')} of each of {count(chains, 'chain')}; "
+        f"This run was {how}. The page shows {count(draws, 'draw')} of each of {count(chains, 'chain')}; "
         "completing the run (countless resume) may change the results."
     )
 

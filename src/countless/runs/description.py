@@ -87,7 +87,8 @@ class Description:
     further : dict
         Other objects that have a say in the draws, such as how hyperparameters are learned.
     n_draws : int
-        Draws that each chain is to have: those of the engine, or more; 0 for engines without chains.
+        Draws that each chain is to have: those of the engine, or more. 0 for engines without chains, and where chains
+        decide when they are done; otherwise such chains have at least so many.
     random : dict
         State of the random stream that everything is drawn from.
     seeded : bool
@@ -110,6 +111,8 @@ class Description:
         The engine stays: what is learned before the chains begin may depend on its draws.
         """
         whole: Any = self.engine
+        if not whole.n_draws:
+            return replace(self, n_draws=n_draws)
         return replace(self, n_draws=n_draws, fitted={**self.fitted, "inference_": whole._with(draws=n_draws)})
 
     def as_json(self) -> dict[str, Any]:
@@ -189,6 +192,10 @@ def versions() -> dict[str, str]:
 
 def _without(engine: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of an engine less those that do not change the draws that it has in common with another."""
-    parts = {name: value for name, value in engine["fields"].items() if name not in ("n_threads", "draws")}
-    draws = None if "chains" in engine["fields"] else engine["fields"].get("draws")
+    parts = {
+        name: value for name, value in engine["fields"].items() if name not in ("n_threads", "max_seconds", "draws")
+    }
+    draws = engine["fields"].get("draws")
+    if "chains" in engine["fields"] and type(draws) is int:
+        draws = None
     return {**engine, "fields": {**parts, "draws": draws}}

@@ -26,7 +26,7 @@ from ..chains.checkpoint import Snapshot
 from ..chains.contract import Problem
 from ..chains.draws import Draws
 from ..chains.fields import check_arrays
-from ..chains.trace import Segment, Trace, join_traces
+from ..chains.trace import Segment, Trace
 from ..core.errors import ArgumentError, CannotWrite, WrongRun
 from ..core.files import check_folder, clear_stages
 from .description import Description, versions
@@ -114,10 +114,14 @@ class RunFolder:
         differs = description.same_as(self.description)
         if differs is not None:
             raise WrongRun(self.path, differs)
-        self.extend(description.n_draws)
+        if description.n_draws:
+            self.extend(description.n_draws)
 
     def extend(self, n_draws: int) -> None:
-        """Let each chain have so many draws, if that is more than it was to have."""
+        """Let each chain have so many draws, if that is more than it was to have.
+
+        Chains that decide when they are done have at least so many.
+        """
         here = self.description.n_draws
         if n_draws < here:
             raise ArgumentError(
@@ -246,20 +250,21 @@ class RunFolder:
 
     def draws(self) -> Draws:
         """The draws that are there, of all chains that have any, all as long as the shortest."""
-        about, engine, problem = self.description, self.description.engine, self.problem()
+        engine: Any = self.description.engine
+        problem = self.problem()
         n_chains = getattr(engine, "chains", 0)
         traces = []
         for number in range(n_chains):
             found = self.load(number)
             if found is not None and found[1]:
-                traces.append(Trace(problem.fields, found[1]))
+                traces.append(engine.trace(problem, found[1]))
         if not traces:
             raise ValueError(f"{self.path} holds no draws yet; continue it with countless.io.resume")
         try:
-            draws = join_traces(traces, problem.fields, problem.axes)
+            draws: Draws = engine.joined(traces, problem, self.n_draws)
         except Exception as error:
             raise damaged(self.path, error) from None
-        return draws.replaced(interrupted=draws.shape != (n_chains, about.n_draws))
+        return draws
 
 
 def _draws_file(folder: Path, number: int) -> Path:

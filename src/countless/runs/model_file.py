@@ -61,7 +61,12 @@ def part(arrays: Mapping[str, NDArray[Any]], room: str) -> dict[str, NDArray[Any
 
 def about_draws(draws: Draws) -> dict[str, Any]:
     """What is said about draws beside their arrays."""
-    return {"kind": draws.kind.name, "interrupted": bool(draws.interrupted)}
+    return {
+        "kind": draws.kind.name,
+        "interrupted": bool(draws.interrupted),
+        "made": int(draws.made),
+        "spent": draws.spent,
+    }
 
 
 def flat_draws(draws: Draws) -> dict[str, NDArray[Any]]:
@@ -79,7 +84,11 @@ def draws_from(arrays: Mapping[str, NDArray[Any]], problem: Problem, about: Mapp
     if len(shape) != 2 or 0 in shape:
         raise ValueError("it holds no draws")
     check_arrays(arrays, problem.fields, problem.axes, shape)
-    return Draws(dict(arrays), problem.fields, problem.axes, KINDS[about["kind"]], bool(about["interrupted"]))
+    made, spent = about.get("made", 0), about.get("spent", "")
+    if type(made) is not int or made < 0 or spent not in ("", "time", "work"):
+        raise ValueError("it does not say how many draws were made")
+    kind, interrupted = KINDS[about["kind"]], bool(about["interrupted"])
+    return Draws(dict(arrays), problem.fields, problem.axes, kind, interrupted, made, spent)
 
 
 def checked_result(

@@ -171,8 +171,9 @@ def _engine(request: Request, family: Any, prior: Any) -> Any:
     try:
         known, rows = resolve_family(family).read(request.table)
         known.check(rows)
-        missing = known.resolve(rows).draws_missing(rows)
-        engine = resolve_inference(name, len(rows), rows.shape[1], prior.has_sticks, False, missing)
+        known = known.resolve(rows)
+        missing = known.draws_missing(rows)
+        engine = resolve_inference(name, len(rows), known, prior.resolve(len(rows)), False, missing)
     except ColumnOfText as error:
         raise ValueError(
             f"column {error.column!r} holds text; choose --family auto, which takes categories, or encode it as "
@@ -261,8 +262,7 @@ def _summary(found: _Found, about: About) -> dict[str, Any]:
         "found": sentence(model),
         "n_clusters": int(model.n_clusters_),
         "n_clusters_probability": {str(k): share for k, share in pmf.items()} or None,
-        "converged": found.diagnostics.converged,
-        "verdict": found.diagnostics.verdict,
+        **found.diagnostics.summary(),
         "clusters": [
             {
                 "label": each.label,

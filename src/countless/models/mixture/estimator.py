@@ -162,8 +162,8 @@ class DPMixture(Mixture, RunEstimator):
         self.inference_ = resolve_inference(
             self.inference,
             len(rows),
-            rows.shape[1],
-            self.prior_.has_sticks,
+            untuned,
+            self.prior_,
             weights is not None,
             untuned.draws_missing(rows),
         )

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...chains.draws import entropy_and_largest
 from ...core.random import as_generator
 from ...core.validate import choose, whole_number
 from .ball import METRICS, CredibleBall, credible_ball
 from .certainty import Certainty, row_certainty
 from .chain_distance import ChainDistance, chain_distance
 from .consensus import consensus
-from .draws import FloatArray, IntArray, cluster_counts, entropy_and_largest, spaced, thinned
+from .draws import FloatArray, IntArray, cluster_counts, spaced, thinned
 from .similarity import similarity, sparse_similarity
 
 # A full similarity matrix of so many items takes 1.6 GB.

@@ -13,7 +13,6 @@ import numpy as np
 
 from ....chains.draws import Draws
 from ....chains.engine import register
-from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
 from ....chains.watch import Watch
 from ....core.validate import whole_number
@@ -22,11 +21,12 @@ from ..moves.blocked import BlockedSweep
 from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.split_merge import SplitMerge
 from ..moves.sweeps import GibbsSweep
+from .sampling import MixtureSampler
 
 
 @register("blocked")
 @dataclass(frozen=True)
-class BlockedGibbs(Sampler):
+class BlockedGibbs(MixtureSampler):
     """Blocked Gibbs sampling on truncated sticks, for priors with a stick-breaking form.
 
     In turn: the order of the components, a learned concentration, the weights and the parameters of all components
@@ -35,8 +35,8 @@ class BlockedGibbs(Sampler):
 
     Parameters
     ----------
-    chains, draws, warmup, thin : int
-        As for ``CollapsedGibbs``.
+    chains, draws, warmup, thin
+        As for ``CollapsedGibbs``; the usual warm-up is 200 sweeps.
     truncation : int, optional
         Number T of sticks at the start; the last one takes what is left. Default: as many as bring the bound on the
         truncation error (``prior.truncation_bound``) below 0.01, and at most 100.
@@ -47,6 +47,8 @@ class BlockedGibbs(Sampler):
         As for ``CollapsedGibbs``. Clusters beyond the limit are dealt out to the others.
     n_threads : int, optional
         Threads for the chains and for the blocks of rows; default, one per core. The draws do not depend on it.
+    max_seconds : float, optional
+        As for ``CollapsedGibbs``.
     keep_parameters : bool
         Whether ``posterior_.parameters`` holds the parameters of the clusters of every kept draw.
 
@@ -78,15 +80,17 @@ class BlockedGibbs(Sampler):
     """
 
     chains: int = 4
-    draws: int = 250
-    warmup: int = 200
+    draws: int | str = "auto"
+    warmup: int | str = "auto"
     thin: int = 1
     truncation: int | None = None
     max_truncation: int = 1000
     start: Any = "dispersed"
     n_threads: int | None = None
+    max_seconds: float | None = None
     keep_parameters: bool = True
 
+    usual_warmup: ClassVar[int] = 200
     title: ClassVar[str] = "blocked Gibbs"
 
     def __post_init__(self) -> None:
@@ -103,7 +107,7 @@ class BlockedGibbs(Sampler):
 
     def settling(self) -> tuple[Schedule, int]:
         """Collapsed sweeps with split-merge; none where there is no warm-up."""
-        return Schedule([GibbsSweep(), SplitMerge(), LearnHyperparameters()]), self.warmup // 2
+        return Schedule([GibbsSweep(), SplitMerge(), LearnHyperparameters()]), self.n_warmup // 2
 
     def leave_out(self) -> tuple[str, ...]:
         """Parameters, unless they are kept."""

@@ -1,33 +1,37 @@
-"""Which engine a mixture is given: by name, or by the size of the problem."""
+"""Which engine a mixture is given: by name, or by what sampling would cost."""
 
 from __future__ import annotations
 
 from ....chains.engine import ENGINES, Inference, engines_for
 from ....core.errors import CannotDrawMissing
 from ....core.validate import choose
+from ....families.base import Family
+from ....priors.verbs import Prior
+from .sampling import sweep_cost
 
-# Rows times columns to the power 1.5 that sampling covers in about two minutes on two cores (60,000 rows of ten
-# columns); beyond it, "auto" optimises.
-SAMPLING_LIMIT = 2_000_000
+# Cost of a sweep up to which "auto" samples: the first round, 350 sweeps of four chains, takes a minute or two on two
+# cores (14,000 rows of five correlated columns). Beyond it, "auto" optimises.
+SAMPLING_LIMIT = 3e6
 
 
 def resolve_inference(
     inference: str | Inference,
     n_rows: int,
-    n_columns: int,
-    sticks: bool = True,
+    family: Family,
+    prior: Prior,
     weighted: bool = False,
     missing: bool = False,
 ) -> Inference:
-    """Engine object for a short string; ``"auto"`` picks by the size of the problem.
+    """Engine object for a short string; ``"auto"`` picks by what a sweep over all rows costs.
 
-    Sampling where it takes minutes at most; beyond, variational, or MAP for a prior without ``sticks``. Rows that are
+    Sampling where it takes minutes at most; beyond, variational, or MAP for a prior without sticks. Rows that are
     ``weighted`` need an engine that can weigh them, and cells ``missing`` in correlated columns one that draws them.
+    Family and prior are resolved.
     """
     engines = engines_for("mixture")
     if isinstance(inference, str) and inference == "auto":
-        small = missing or (n_rows * max(n_columns, 4) ** 1.5 <= SAMPLING_LIMIT and not weighted)
-        inference = "gibbs" if small else "variational" if sticks else "map"
+        small = missing or (not weighted and sweep_cost(n_rows, family, prior) <= SAMPLING_LIMIT)
+        inference = "gibbs" if small else "variational" if prior.has_sticks else "map"
     if not isinstance(inference, Inference):
         if isinstance(inference, str) and inference not in engines:
             # Engines that other packages announce.

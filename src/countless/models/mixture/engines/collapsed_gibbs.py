@@ -10,27 +10,32 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....chains.engine import register
-from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
 from ..moves.concentration import ConcentrationUpdate
 from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.split_merge import split_merge_moves
 from ..moves.sweeps import GibbsSweep
+from .sampling import MixtureSampler
 
 
 @register("gibbs")
 @dataclass(frozen=True)
-class CollapsedGibbs(Sampler):
+class CollapsedGibbs(MixtureSampler):
     """Collapsed Gibbs sampling with split-merge moves.
 
     Parameters
     ----------
     chains : int
         Independent chains.
-    draws : int
-        Draws kept in each chain.
-    warmup : int
-        Sweeps before the first kept draw.
+    draws : int or "auto"
+        Draws kept in each chain; ``"auto"``, as many as it takes. Then chains meet after 250, 500, 1000, ... draws, and
+        the draws alone decide whether they suffice: R-hat below 1.05 and 125 effective draws of every label-free
+        quantity, and of the togetherness of 50 pairs of rows. The same seed gives the same number of draws. At most
+        1,000 draws of each chain stay (250 of very long tables): every second, fourth, ... of a longer chain. A budget
+        of work, counted from the size of the problem, ends chains that do not get there.
+    warmup : int or "auto"
+        Sweeps before the first kept draw; ``"auto"``, 100, and with ``draws="auto"`` the first half of all draws where
+        the chains had not met by then.
     thin : int
         Sweeps per kept draw.
     split_merge : bool or int
@@ -42,6 +47,9 @@ class CollapsedGibbs(Sampler):
         ``"greedy"``, ``"prior"``, ``"singletons"``, or the labels of the rows.
     n_threads : int, optional
         Threads for the chains; default, one per core. The draws do not depend on it.
+    max_seconds : float, optional
+        Chains end after this time (each makes at least one draw) and keep what is there. With it the number of draws
+        depends on the speed of the machine, as nothing else does; with a checkpoint the run can be continued.
     extra_moves : tuple of moves
         Done after the others in each sweep. All chains share them, so they must not keep anything.
 
@@ -55,12 +63,13 @@ class CollapsedGibbs(Sampler):
     """
 
     chains: int = 4
-    draws: int = 250
-    warmup: int = 100
+    draws: int | str = "auto"
+    warmup: int | str = "auto"
     thin: int = 1
     split_merge: bool | int = True
     start: Any = "dispersed"
     n_threads: int | None = None
+    max_seconds: float | None = None
     extra_moves: tuple[Any, ...] = ()
 
     draws_missing: ClassVar[bool] = True

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....chains.engine import register
-from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
 from ..moves.concentration import ConcentrationUpdate
 from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.split_merge import split_merge_moves
 from ..moves.sweeps import ParameterSweep
+from .sampling import MixtureSampler
 
 
 @register("uncollapsed")
 @dataclass(frozen=True)
-class Gibbs(Sampler):
+class Gibbs(MixtureSampler):
     """Gibbs sampling of labels and cluster parameters, with split-merge moves.
 
     The draws of labels have the same law as those of ``CollapsedGibbs``. Given its parameters a row no longer feels
@@ -29,7 +29,7 @@ class Gibbs(Sampler):
 
     Parameters
     ----------
-    chains, draws, warmup, thin : int
+    chains, draws, warmup, thin
         As for ``CollapsedGibbs``.
     split_merge : bool or int
         Split-merge proposals, as for ``CollapsedGibbs``. They look at the partition alone; the parameters are drawn
@@ -38,6 +38,8 @@ class Gibbs(Sampler):
         As for ``CollapsedGibbs``.
     n_threads : int, optional
         Threads for the chains; default, one per core. The draws do not depend on it.
+    max_seconds : float, optional
+        As for ``CollapsedGibbs``.
     keep_parameters : bool
         Whether ``posterior_.parameters`` holds the parameters of every kept draw.
 
@@ -52,12 +54,13 @@ class Gibbs(Sampler):
     """
 
     chains: int = 4
-    draws: int = 250
-    warmup: int = 100
+    draws: int | str = "auto"
+    warmup: int | str = "auto"
     thin: int = 1
     split_merge: bool | int = True
     start: Any = "dispersed"
     n_threads: int | None = None
+    max_seconds: float | None = None
     keep_parameters: bool = True
 
     title: ClassVar[str] = "Gibbs"

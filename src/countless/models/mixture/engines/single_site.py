@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ....chains.engine import register
-from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
 from ..moves.concentration import ConcentrationUpdate
 from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.sweeps import SingleSiteSweep
+from .sampling import MixtureSampler
 
 
 @register("single-site")
 @dataclass(frozen=True)
-class SingleSiteGibbs(Sampler):
+class SingleSiteGibbs(MixtureSampler):
     """Gibbs sampling with one parameter per row, the oldest sampler for Dirichlet process mixtures.
 
     The parameter of row i, given those of all others, either copies one of them or is new, drawn from the posterior
@@ -26,12 +26,14 @@ class SingleSiteGibbs(Sampler):
 
     Parameters
     ----------
-    chains, draws, warmup, thin : int
-        As for ``CollapsedGibbs``.
+    chains, draws, warmup, thin
+        As for ``CollapsedGibbs``; the usual warm-up is 500 sweeps.
     start : str or array of labels
         As for ``CollapsedGibbs``.
     n_threads : int, optional
         Threads for the chains; default, one per core. The draws do not depend on it.
+    max_seconds : float, optional
+        As for ``CollapsedGibbs``.
     keep_parameters : bool
         Whether ``posterior_.parameters`` holds the parameters of every kept draw, one for each distinct value.
 
@@ -45,13 +47,15 @@ class SingleSiteGibbs(Sampler):
     """
 
     chains: int = 4
-    draws: int = 250
-    warmup: int = 500
+    draws: int | str = "auto"
+    warmup: int | str = "auto"
     thin: int = 4
     start: Any = "dispersed"
     n_threads: int | None = None
+    max_seconds: float | None = None
     keep_parameters: bool = True
 
+    usual_warmup: ClassVar[int] = 500
     title: ClassVar[str] = "single-site Gibbs"
 
     def schedule(self) -> Schedule:
