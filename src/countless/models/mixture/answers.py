@@ -50,8 +50,8 @@ def predictive(problem: Problem, draws: Draws, posterior: MixturePosterior, labe
     factors = posterior.typical_factors()
     if draws.kind is APPROXIMATION and posterior.components is not None:
         return ClosedForm.of(problem.tuned(factors), posterior.components, int(labels.max()) + 1)
-    concentration = float(np.mean(draws["concentration"]))
-    return ByPartition(problem, factors, draws, labels, concentration, PREDICTIVE_DRAWS)
+    prior = problem.prior.at_means(draws, int(labels.max()) + 1)
+    return ByPartition(problem, factors, draws, labels, prior, PREDICTIVE_DRAWS)
 
 
 def certainty(posterior: MixturePosterior, labels: IntArray, shares: FloatArray) -> Certainty:
