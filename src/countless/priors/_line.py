@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 # Below this value every prior equals its limit at zero to double precision, so that the rest of the mass is one atom.
 NEGLIGIBLE = 1e-14
 _NODES_PER_PANEL = 16
-# Logs below the peak at which an integrand is cut, and panels on the box that is left in each of several dimensions.
+# Logs below the peak at which an integrand is cut. In several dimensions: the largest step of a grid, and the fewest
+# nodes on each side of the box that is left.
 _LOG_CUT = 42.0
-_PANELS_EACH = 5
+STEP = 0.3
+_LEAST_NODES = 64
 
 
 def slice_step(
@@ -118,7 +120,7 @@ def log_expectation(log_function: Callable[..., float], hyperpriors: Sequence[Hy
 
 
 def _log_expectation_in_a_box(log_function: Callable[..., float], hyperpriors: Sequence[Hyperprior]) -> float:
-    """The same over several: a coarse scan finds the box outside which the integrand is negligible, then panels.
+    """The same over several: a coarse scan finds the box outside which the integrand is negligible, then a grid.
 
     What a hyperprior has beyond the box is an atom at its end, where the integrand is negligible or equals its limit.
     """
@@ -133,17 +135,9 @@ def _log_expectation_in_a_box(log_function: Callable[..., float], hyperpriors: S
         kept = np.flatnonzero(inside.any(axis=others))
         points = np.array([hyperprior.to_line(float(value)) for value in values])
         low, high = points[max(kept[0] - 1, 0)], points[min(kept[-1] + 1, len(points) - 1)]
-        nodes.append(_box_nodes(hyperprior, float(low), float(high)))
+        n_nodes = max(_LEAST_NODES, math.ceil((high - low) / (STEP * hyperprior.strip)) + 1)
+        nodes.append(hyperprior.trapezoid(float(low), float(high), n_nodes))
     return float(logsumexp(_log_terms(log_function, nodes, float(heights.max()) - _LOG_CUT)))
-
-
-def _box_nodes(hyperprior: Hyperprior, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-    points, widths = panel_nodes(np.linspace(low, high, max(_PANELS_EACH, math.ceil((high - low) / 6.0)) + 1))
-    values = np.array([hyperprior.from_line(float(point)) for point in points])
-    weights = widths * np.exp([hyperprior.log_density_on_line(value) for value in values])
-    ends = [hyperprior.from_line(low), hyperprior.from_line(high)]
-    masses = [hyperprior.cdf(ends[0]), 1.0 - hyperprior.cdf(ends[1])]
-    return np.append(values, ends), np.append(weights, masses)
 
 
 def _log_terms(

@@ -68,9 +68,11 @@ class Hyperprior(Law):
     (0.0, 0.0)
     """
 
-    # Supremum of the values, and the range searched by ``Prior.expecting``.
+    # Supremum of the values, the range searched by ``Prior.expecting``, and how much wider than pi / 2 on each side the
+    # strip around the line is where densities are analytic: grids may be as much coarser.
     below: ClassVar[float]
     extremes: ClassVar[tuple[float, float]]
+    strip: ClassVar[float] = 1.0
 
     @property
     @abstractmethod
@@ -114,17 +116,24 @@ class Hyperprior(Law):
     def grid(self, step: float, tail: float = 1e-14) -> tuple[FloatArray, FloatArray]:
         """Nodes and weights at equal steps of the line, for integrals over several hyperpriors at once.
 
-        The trapezoidal rule: its error falls as exp(-pi^2 / step) for smooth functions (Trefethen & Weideman 2014). The
-        tails are atoms at the ends, so that the weights sum to one.
+        All but the probability `tail` at each end is covered, and the weights sum to one.
         """
         low, high = (self.to_line(value) for value in self.quantiles(tail))
-        points = np.linspace(low, high, max(2, math.ceil((high - low) / step) + 1))
+        values, weights = self.trapezoid(low, high, max(2, math.ceil((high - low) / (step * self.strip)) + 1))
+        return values, weights / weights.sum()
+
+    def trapezoid(self, low: float, high: float, n_nodes: int) -> tuple[FloatArray, FloatArray]:
+        """Nodes and weights of the trapezoidal rule between two points of the line; what is beyond is at the ends.
+
+        Its error falls as exp(-pi^2 / step) for the smooth functions of a hyperprior (Trefethen & Weideman 2014).
+        """
+        points = np.linspace(low, high, n_nodes)
         values = np.array([self.from_line(float(point)) for point in points])
         weights = np.exp([self.log_density_on_line(value) for value in values]) * (points[1] - points[0])
         weights[[0, -1]] *= 0.5
         weights[0] += self.cdf(values[0])
         weights[-1] += 1.0 - self.cdf(values[-1])
-        return values, weights / weights.sum()
+        return values, weights
 
     def start(self, n_clusters: int) -> float:
         """The mean."""
@@ -289,6 +298,7 @@ class Beta(Hyperprior):
     below: ClassVar[float] = 1.0
     form: ClassVar[str] = "Beta(a, b)"
     extremes: ClassVar[tuple[float, float]] = (1e-10, 1.0 - 1e-10)
+    strip: ClassVar[float] = 1.5
 
     def __post_init__(self) -> None:
         _check_positive(self, "a", "b")

@@ -17,13 +17,10 @@ from scipy.special import betaln, gammaln
 
 from ..core.random import as_generator
 from . import _counts
-from ._line import log_expectation
+from ._line import STEP, log_expectation
 from ._math import FloatArray, IntArray
 from .concentration import SizeCounts, check_count
 from .learnable import Learnable
-
-# Step of the grids over which several learned numbers are integrated out.
-_STEP = 0.33
 
 
 class PartitionTable(NamedTuple):
@@ -309,7 +306,7 @@ class Prior(Learnable):
 
     def _parts(self, n: int) -> tuple[list[Self], FloatArray]:
         """The prior as a mixture of priors whose learned real numbers are fixed."""
-        return self.resolve(n).nodes(n, _STEP, 1e-14)
+        return self.resolve(n).nodes(n, STEP, 1e-14)
 
     def nodes(self, n: int, step: float, tail: float) -> tuple[list[Self], FloatArray]:
         """Fixed priors and weights whose mixture stands for the prior, for expectations over partitions of n rows.
@@ -326,7 +323,7 @@ class Prior(Learnable):
         parts, masses = [], []
         for chosen in product(*(zip(*grid, strict=True) for grid in grids)):
             mass = math.prod(float(weight) for _, weight in chosen)
-            if mass > tail:
+            if mass > 1e-4 * tail:
                 parts.append(self._replace({name: float(value) for name, (value, _) in zip(laws, chosen, strict=True)}))
                 masses.append(mass)
         weights = np.array(masses)
