@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import betaln, gammaln, logsumexp
+from scipy.special import betaln, gammaln, logsumexp, softmax
 
 from countless.families import Poisson
 from countless.inference import Problem, Variational
@@ -108,8 +108,7 @@ def _best_bound(X, prior, n_components, rng):
     """The largest bound that a general optimiser finds over all shares, from many starts."""
 
     def negative(logits):
-        shares = np.exp(logits.reshape(len(X), n_components))
-        return -_mean_field_bound(shares / shares.sum(axis=1, keepdims=True), X, prior)
+        return -_mean_field_bound(softmax(logits.reshape(len(X), n_components), axis=1), X, prior)
 
     starts = [4.0 * rng.standard_normal(len(X) * n_components) for _ in range(N_STARTS)]
     return max(-minimize(negative, start, method="L-BFGS-B", options={"maxiter": 2000}).fun for start in starts)
