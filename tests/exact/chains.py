@@ -20,10 +20,14 @@ LIMIT = 1.5
 
 
 class Draws(NamedTuple):
-    """Labels (draw, row) and concentrations (draw) that a chain kept."""
+    """Labels (draw, row) and learned numbers of the prior (draw) by name that a chain kept."""
 
     labels: NDArray[np.int64]
-    concentration: NDArray[np.float64]
+    numbers: dict[str, NDArray[np.float64]]
+
+    @property
+    def concentration(self) -> NDArray[np.float64]:
+        return self.numbers["concentration"]
 
 
 class Rarely:
@@ -45,17 +49,18 @@ def run_chain(
     problem: Problem, moves: Sequence[Move], rng: np.random.Generator, thin: int = 1, n_draws: int = N_DRAWS
 ) -> Draws:
     """One chain from a single cluster; every ``thin``-th round is kept."""
-    start = problem.prior.initial().concentration
-    state = State(problem, np.zeros(problem.n_rows, dtype=np.int64), start)
+    state = State(problem, np.zeros(problem.n_rows, dtype=np.int64), problem.prior.initial())
     schedule = Schedule(moves)
-    kept = Draws(np.empty((n_draws, problem.n_rows), dtype=np.int64), np.empty(n_draws))
+    names = {"concentration", *problem.prior.learned_names}
+    kept = Draws(np.empty((n_draws, problem.n_rows), dtype=np.int64), {name: np.empty(n_draws) for name in names})
     for _ in range(WARMUP):
         schedule.step(rng, state)
     for draw in range(n_draws):
         for _ in range(thin):
             schedule.step(rng, state)
         kept.labels[draw] = state.labels
-        kept.concentration[draw] = state.concentration
+        for name, value in {"concentration": state.concentration, **state.seats.numbers}.items():
+            kept.numbers[name][draw] = value
     return kept
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from countless.chains import Move
 from countless.families import Family
 from countless.inference import Problem, State
-from countless.priors import Gamma, Prior
+from countless.priors import Prior
 from helpers import batch_error
 
 FloatArray = NDArray[np.float64]
@@ -34,11 +34,10 @@ class Model:
     family: Family
     prior: Prior
 
-    def draw_partition(self, rng: np.random.Generator) -> tuple[IntArray, float]:
-        """Labels and the concentration, from the prior."""
-        law = self.prior.concentration
-        value = law.sample(rng) if isinstance(law, Gamma) else float(law)
-        return self.prior.with_concentration(value).sample(N_ROWS, rng), value
+    def draw_partition(self, rng: np.random.Generator) -> tuple[IntArray, Prior]:
+        """Labels and the prior with its numbers fixed, from the prior."""
+        fixed = self.prior.draw_fixed(rng)
+        return fixed.sample(N_ROWS, rng), fixed
 
     def redraw_rows(self, labels: IntArray, X: FloatArray | None, rng: np.random.Generator) -> FloatArray:
         """Rows of every cluster from parameters drawn given its present rows; without rows, from the prior."""
@@ -52,9 +51,9 @@ class Model:
         out[np.argsort(labels, kind="stable")] = drawn
         return out
 
-    def start(self, X: FloatArray, labels: IntArray, concentration: float) -> State:
+    def start(self, X: FloatArray, labels: IntArray, fixed: float | Prior) -> State:
         """What the moves work on."""
-        return State(Problem.of(X, self.family, self.prior), labels, concentration)
+        return State(Problem.of(X, self.family, self.prior), labels, fixed)
 
     def describe(self, X: FloatArray, state: State) -> dict[str, float]:
         """Statistics that do not depend on the names of clusters."""
@@ -70,6 +69,9 @@ class Model:
         if self.prior.is_learned:
             log_c = float(np.log(state.concentration))
             numbers |= {"log concentration": log_c, "log concentration * clusters": log_c * state.n_clusters}
+            for name, value in state.seats.numbers.items():
+                line = float(np.log(value)) if self.prior.law_of(name).is_count else value
+                numbers |= {name: line, f"{name} * clusters": line * state.n_clusters}
         return numbers
 
 
@@ -77,18 +79,18 @@ def independent(model: Model, rng: np.random.Generator, n_draws: int = N_DRAWS) 
     """The marginal-conditional simulator."""
 
     def one() -> dict[str, float]:
-        labels, concentration = model.draw_partition(rng)
+        labels, fixed = model.draw_partition(rng)
         X = model.redraw_rows(labels, None, rng)
-        return model.describe(X, model.start(X, labels, concentration))
+        return model.describe(X, model.start(X, labels, fixed))
 
     return collect(one, n_draws)
 
 
 def successive(model: Model, moves: Sequence[Move], rng: np.random.Generator) -> dict[str, FloatArray]:
     """The successive-conditional simulator; it begins with a draw from the joint law, so needs no warm-up."""
-    labels, concentration = model.draw_partition(rng)
+    labels, fixed = model.draw_partition(rng)
     X = model.redraw_rows(labels, None, rng)
-    state = model.start(X, labels, concentration)
+    state = model.start(X, labels, fixed)
 
     def one() -> dict[str, float]:
         nonlocal X, state
@@ -96,7 +98,7 @@ def successive(model: Model, moves: Sequence[Move], rng: np.random.Generator) ->
             move.step(rng, state)
         labels = state.partition()
         X = model.redraw_rows(labels, X, rng)
-        state = model.start(X, labels, state.concentration)
+        state = model.start(X, labels, state.seats.fixed)
         return model.describe(X, state)
 
     return collect(one)

@@ -11,7 +11,7 @@ from countless.families import Categorical, Gaussian, Poisson
 from countless.models.mixture.moves.concentration import ConcentrationUpdate
 from countless.models.mixture.moves.split_merge import SplitMerge
 from countless.models.mixture.moves.sweeps import GibbsSweep
-from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
+from countless.priors import CRP, Beta, DynamicMixtureOfFinite, FiniteDirichlet, Gamma, GeometricCount, PitmanYor
 from helpers import generator, z_limit
 
 from .joint import Model, independent, successive, z_scores
@@ -28,6 +28,8 @@ PRIORS = {
     "finite-dirichlet": FiniteDirichlet(3, 1.5),
     "crp-learned": CRP(Gamma(2.0, 1.0)),
     "pitman-yor-learned": PitmanYor(Gamma(2.0, 1.0), 0.3),
+    "pitman-yor-both": PitmanYor(Gamma(2.0, 1.0), Beta(1.5, 2.0)),
+    "dynamic": DynamicMixtureOfFinite(Gamma(2.0, 1.0), GeometricCount(0.3)),
 }
 PAIRS = [("gaussian", "crp"), ("poisson", "finite-dirichlet"), ("categorical", "pitman-yor")]
 # Comparisons in the whole file: the limit on |z| allows for all of them.
@@ -64,7 +66,15 @@ def test_split_merge_alone(family, prior, rng):
     assert _worst(family, prior, [SplitMerge(8)], rng) < (LIMIT, "")
 
 
-@pytest.mark.parametrize(("family", "prior"), [("gaussian", "crp-learned"), ("poisson", "pitman-yor-learned")])
+@pytest.mark.parametrize(
+    ("family", "prior"),
+    [
+        ("gaussian", "crp-learned"),
+        ("poisson", "pitman-yor-learned"),
+        ("poisson", "pitman-yor-both"),
+        ("poisson", "dynamic"),
+    ],
+)
 def test_concentration(family, prior, rng):
     assert _worst(family, prior, [GibbsSweep(), ConcentrationUpdate()], rng) < (LIMIT, "")
 

@@ -8,27 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from countless.priors import CRP, FiniteDirichlet, Gamma, GeometricCount, MixtureOfFinite, PitmanYor, PoissonCount
+from cases import PRIOR_CASES
 
-FIXED = [
-    CRP(0.4),
-    CRP(3.0),
-    PitmanYor(0.7, 0.4),
-    PitmanYor(-0.2, 0.4),
-    PitmanYor(0.0, 0.9),
-    FiniteDirichlet(1, 2.0),
-    FiniteDirichlet(3, 2.0),
-    FiniteDirichlet(12, 0.5),
-    MixtureOfFinite(),
-    MixtureOfFinite(0.3, PoissonCount(4.0)),
-]
-LEARNED = [
-    CRP(),
-    CRP(Gamma(0.05, 2.0)),
-    PitmanYor(Gamma(2.0, 1.0), 0.3),
-    FiniteDirichlet(4),
-    MixtureOfFinite(Gamma(3.0, 2.0), GeometricCount(0.5)),
-]
+FIXED = [prior for case in PRIOR_CASES.values() for prior in case.others]
+LEARNED = [prior for case in PRIOR_CASES.values() for prior in case.learned]
 
 
 def restricted_growth_strings(n: int) -> Iterator[tuple[int, ...]]:

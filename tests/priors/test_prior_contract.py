@@ -106,7 +106,10 @@ def test_priors_are_values(prior):
         ),
         (lambda: CRP(float("nan")), "or None, got nan"),
         (lambda: PitmanYor(-0.5, 0.5), "concentration must be a finite number above -0.5"),
-        (lambda: PitmanYor(1.0, 1.0), "discount must be a number of at least 0 and below 1, got 1.0"),
+        (
+            lambda: PitmanYor(1.0, 1.0),
+            "discount must be a number of at least 0 and below 1, a Beta(a, b) or None, got 1.0",
+        ),
         (lambda: FiniteDirichlet(0), "n_components must be a whole number of at least 1, got 0"),
         (lambda: FiniteDirichlet(2.5), "n_components must be a whole number of at least 1, got 2.5"),
         (lambda: FiniteDirichlet("3"), "n_components must be a whole number of at least 1, got '3'"),

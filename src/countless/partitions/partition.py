@@ -33,7 +33,8 @@ class Partition:
     prior : Prior
         Resolved.
     labels : array of int (row,)
-    concentration : float
+    at : float or Prior
+        The concentration, or the prior with all its numbers fixed; see ``Seats``.
     log_new : array (row,), optional
         Log prior predictive of each row, where it is known already.
     """
@@ -44,11 +45,11 @@ class Partition:
         family: Family,
         prior: Prior,
         labels: IntArray,
-        concentration: float,
+        at: float | Prior,
         log_new: FloatArray | None = None,
     ) -> None:
         self.rows = rows
-        self.seats = Seats(prior, labels, concentration)
+        self.seats = Seats(prior, labels, at)
         self.clusters = Clusters(family, self.seats.capacity)
         self.log_new = log_prior_predictives(family, self.hyper, rows) if log_new is None else log_new
         self._rebuild()
@@ -143,7 +144,11 @@ class Partition:
 
     def set_concentration(self, value: float) -> None:
         """Use this concentration from now on."""
-        self.seats.set_concentration(value)
+        self.seats.set_fixed(self.seats.fixed.with_concentration(value))
+
+    def set_prior(self, fixed: Prior) -> None:
+        """Use these learned numbers of the prior from now on."""
+        self.seats.set_fixed(fixed)
 
     def set_family(self, family: Family) -> None:
         """Use these hyperparameters from now on."""
@@ -178,13 +183,12 @@ class Partition:
     # --- what it says -----------------------------------------------------------------------------------------------
 
     def log_density(self) -> float:
-        """Log of p(rows | partition) p(partition | concentration), in the units of the arithmetic.
+        """Log of p(rows | partition) p(partition | numbers of the prior), in the units of the arithmetic.
 
-        The density of a learned log concentration is part of it.
+        The density of learned numbers, on their lines, is part of it.
         """
         value = float(_log_density(self.hyper, self.seats.arrays, self.clusters.arrays, self.n_clusters))
-        prior = self.seats.prior
-        return value + prior.log_concentration_prior(self.concentration) if prior.is_learned else value
+        return value + self.seats.prior.log_hyperprior(self.seats.fixed)
 
 
 def log_prior_predictives(family: Family, hyper: Any, rows: FloatArray) -> FloatArray:

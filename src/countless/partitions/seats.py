@@ -44,32 +44,45 @@ class SeatArrays(NamedTuple):
 
 
 class Seats:
-    """Labels of items, sizes of groups, the table of the prior, and the concentration.
+    """Labels of items, sizes of groups, the table of the prior, and its learned numbers.
 
     Parameters
     ----------
     prior : Prior
         Resolved.
     labels : array of int (item,)
-    concentration : float
+    at : float or Prior
+        The concentration, with other learned numbers where chains begin; or the prior with all its numbers fixed.
+
+    Attributes
+    ----------
+    fixed : Prior
+        The prior with its learned numbers as they are now.
     """
 
-    def __init__(self, prior: Prior, labels: IntArray, concentration: float) -> None:
+    def __init__(self, prior: Prior, labels: IntArray, at: float | Prior) -> None:
         labels = by_first_appearance(labels)
         self.prior = prior
         self.n_clusters = int(labels.max()) + 1
-        self.concentration = concentration
+        self.fixed = prior.fixed_at(at)
         capacity = slots_for(len(labels), self.n_clusters)
         sizes = np.bincount(labels, minlength=capacity)
         self.arrays = self._arrays(labels, sizes, np.arange(capacity, dtype=np.int64))
 
     def _arrays(self, labels: IntArray, sizes: IntArray, active: IntArray) -> SeatArrays:
-        table = self._fixed().table(len(labels), len(sizes))
+        table = self.fixed.table(len(labels), len(sizes))
         return SeatArrays(labels, sizes, active, np.empty(len(sizes) + 1), *table)
 
-    def _fixed(self) -> Prior:
-        """The prior at the present concentration."""
-        return self.prior.with_concentration(self.concentration) if self.prior.is_learned else self.prior
+    @property
+    def concentration(self) -> float:
+        """The first learned number of the prior."""
+        value: Any = self.fixed.concentration
+        return float(value)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """All learned numbers of the prior by name."""
+        return self.prior.numbers_of(self.fixed)
 
     @property
     def n_items(self) -> int:
@@ -99,10 +112,10 @@ class Seats:
         first = np.unique(labels, return_index=True)[1]
         return labels[np.sort(first)]
 
-    def set_concentration(self, value: float) -> None:
-        """Use this concentration from now on."""
-        self.concentration = value
-        offset, log_v = self._fixed().table(self.n_items, self.capacity)
+    def set_fixed(self, fixed: Prior) -> None:
+        """Use these numbers of the prior from now on."""
+        self.fixed = fixed
+        offset, log_v = fixed.table(self.n_items, self.capacity)
         self.arrays = self.arrays._replace(offset=offset, log_v=log_v)
 
     def enlarge(self, capacity: int) -> None:
@@ -144,35 +157,46 @@ class Seats:
     def copy(self) -> Seats:
         """An independent copy."""
         twin = Seats.__new__(Seats)
-        twin.prior, twin.n_clusters, twin.concentration = self.prior, self.n_clusters, self.concentration
+        twin.prior, twin.n_clusters, twin.fixed = self.prior, self.n_clusters, self.fixed
         labels, sizes, active, log_weights, offset, log_v = self.arrays
         twin.arrays = SeatArrays(labels.copy(), sizes.copy(), active.copy(), log_weights.copy(), offset, log_v)
         return twin
 
     def freeze(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers and arrays from which ``thaw`` makes the same seats."""
-        numbers = {"n_clusters": int(self.n_clusters), "concentration": float(self.concentration)}
+        numbers = {"n_clusters": int(self.n_clusters), "concentration": self.concentration, **self.numbers}
         return numbers, {name: getattr(self.arrays, name).copy() for name in ("labels", "sizes", "active")}
 
     @classmethod
     def thaw(cls, prior: Prior, n_items: int, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Seats:
         """Seats from what ``freeze`` gave; ValueError where that cannot be seats of so many items."""
-        n_clusters, concentration = numbers["n_clusters"], numbers["concentration"]
-        if type(n_clusters) is not int or type(concentration) is not float:
+        n_clusters = numbers["n_clusters"]
+        if type(n_clusters) is not int:
             raise ValueError("the state of a chain holds a number of the wrong type")
-        if not 0.0 < concentration < math.inf:
-            raise ValueError(f"the state of a chain holds the concentration {concentration}")
+        fixed = _thawed_prior(prior, numbers)
         found = [arrays[name] for name in ("labels", "sizes", "active")]
         capacity = len(found[1])
         shapes = [(n_items,), (capacity,), (capacity,)]
         if any(part.dtype != np.int64 for part in found) or [part.shape for part in found] != shapes:
             raise ValueError("the state of a chain holds labels of the wrong shape or type")
         seats = cls.__new__(cls)
-        seats.prior, seats.n_clusters, seats.concentration = prior, n_clusters, concentration
+        seats.prior, seats.n_clusters, seats.fixed = prior, n_clusters, fixed
         seats.arrays = seats._arrays(*(part.copy() for part in found))
         if not seats.agrees():
             raise ValueError("the state of a chain holds labels that do not agree with its clusters")
         return seats
+
+
+def _thawed_prior(prior: Prior, numbers: Mapping[str, Any]) -> Prior:
+    """The prior at the numbers that a checkpoint has kept; ValueError where they are impossible."""
+    found = {name: numbers[name] for name in prior.learned_names}
+    for name, value in {"concentration": numbers["concentration"], **found}.items():
+        is_count = name in found and prior.law_of(name).is_count
+        if type(value) is not (int if is_count else float):
+            raise ValueError("the state of a chain holds a number of the wrong type")
+        if name in found and not prior.law_of(name).log_density_on_line(value) > -math.inf:
+            raise ValueError(f"the state of a chain holds the {name} {value}")
+    return prior.with_numbers(found)
 
 
 @kernel

@@ -1,14 +1,15 @@
-r"""The variational posterior of the sticks and of the concentration.
+r"""The variational posterior of the sticks and of the learned numbers of the prior.
 
 Stick k = 1 ... T has q(v_k) = Beta(f_k, s_k); those beyond T keep their prior, and q(z > T) = 0, so that the bound
 is one on the evidence of the untruncated model, for every T (Kurihara, Welling & Vlassis 2007). A learned
-concentration has a law on the nodes c_j of a quadrature with weights w_j; with the prior shapes a_jk, b_jk,
+concentration has a law on the nodes c_j of a quadrature with weights w_j; several learned numbers have one law on the
+product of their grids, so that c_j is a pair and their dependence is kept. With the prior shapes a_jk, b_jk,
 
     l_j = sum_k (a_jk - 1) E log v_k + (b_jk - 1) E log(1 - v_k) - log B(a_jk, b_jk),    q(c_j) ~ w_j exp(l_j),
     f_k = E a_jk + N_k,    s_k = E b_jk + sum of N_l over l > k,
 
 and the part of the bound is log sum_j w_j exp(l_j) plus the entropy of the q(v_k) (Blei & Jordan 2006, section 3).
-Any prior with sticks is served, through ``stick_shapes`` alone.
+Any prior with sticks is served, through ``stick_shapes`` alone. The bound is one for the hyperprior on its nodes.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ from scipy.special import betaln
 
 from ..core.jit import kernel
 from ..core.special import digamma, log_sum_exp
-from ..priors.hyperpriors import Hyperprior
 from ..priors.verbs import Prior
 from .seats import FloatArray
 
-# Alternations between q(v) and q(concentration) in one update; each raises the bound, passes do the rest.
+# Grids of several learned numbers: the step on their lines, and the prior probability that is left out at each end.
+STEP, TAIL = 0.4, 1e-9
+# Alternations between q(v) and q(numbers) in one update; each raises the bound, passes do the rest.
 ALTERNATIONS = 4
 
 
 class Sticks(NamedTuple):
-    """q(v): two parameters of each stick; q(concentration): a probability for each node."""
+    """q(v): two parameters of each stick; q(numbers of the prior): a probability for each node."""
 
     first: FloatArray
     second: FloatArray
@@ -53,16 +55,12 @@ class StickLaw:
 
     def __init__(self, prior: Prior, n_rows: int) -> None:
         ready = prior.resolve(n_rows)
-        law = ready.concentration
-        if isinstance(law, Hyperprior):
-            self.nodes, weights = law.quadrature(n_rows)
-        else:
-            self.nodes, weights = np.array([float(law)]), np.ones(1)  # type: ignore[arg-type]
+        self._prior = ready
+        self._priors, weights = ready.nodes(n_rows, STEP, TAIL)
         self._log_weights = np.log(weights)
-        self._priors = [ready.with_concentration(float(node)) for node in self.nodes]
         self.most = ready.max_clusters(np.iinfo(np.int64).max)
-        self._shapes: tuple[FloatArray, FloatArray] = (np.empty((len(self.nodes), 0)),) * 2
-        self._log_betas = np.empty((len(self.nodes), 0))
+        self._shapes: tuple[FloatArray, FloatArray] = (np.empty((len(weights), 0)),) * 2
+        self._log_betas = np.empty((len(weights), 0))
         self.start = weights / weights.sum()
         self.shapes(1)  # a prior without sticks says so at once
 
@@ -78,7 +76,7 @@ class StickLaw:
         return self._shapes
 
     def update(self, sizes: FloatArray, blend: FloatArray) -> Sticks:
-        """The best sticks for these expected sizes, from a law of the concentration that is improved along."""
+        """The best sticks for these expected sizes, from a law of the learned numbers that is improved along."""
         a, b = self.shapes(len(sizes))
         first, second = np.empty(len(sizes)), np.empty(len(sizes))
         blend = blend.copy()
@@ -87,9 +85,9 @@ class StickLaw:
         return Sticks(first, second, blend)
 
     def value(self, sticks: Sticks) -> float:
-        """Part of the bound: minus the divergence of q from the prior, for the best q(concentration)."""
+        """Part of the bound: minus the divergence of q from the prior, for the best q(numbers)."""
         a, b = self.shapes(len(sticks.first))
-        terms = np.empty(len(self.nodes))
+        terms = np.empty(len(self._priors))
         return float(_value(a, b, self._log_weights, self._log_betas, sticks.first, sticks.second, terms))
 
     def evidence(self, sizes: FloatArray, blend: FloatArray) -> float:
@@ -99,9 +97,11 @@ class StickLaw:
         keep = b + later > 0.0
         return float(np.sum(betaln(a + sizes, b + later)[keep])) - float(np.sum(betaln(a, b)[keep & (b > 0.0)]))
 
-    def concentration(self, sticks: Sticks) -> float:
-        """Posterior mean of the concentration."""
-        return float(sticks.blend @ self.nodes)
+    def typical(self, sticks: Sticks) -> Prior:
+        """The prior with its learned numbers fixed at their posterior means."""
+        each = [self._prior.numbers_of(prior) for prior in self._priors]
+        names = self._prior.learned_names
+        return self._prior.with_numbers({name: sticks.blend @ [numbers[name] for numbers in each] for name in names})
 
 
 def expected_log_weights(sticks: Sticks) -> FloatArray:

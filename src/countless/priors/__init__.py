@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING
 
 from ..core.register import import_folder
 from .checks import check_prior
+from .component_counts import (
+    BetaNegativeBinomialCount,
+    ComponentCount,
+    GeometricCount,
+    ListedCount,
+    PoissonCount,
+    UniformCount,
+)
 from .hyperpriors import Beta, Gamma, Hyperprior
-from .mixture_of_finite import GeometricCount, PoissonCount
 from .names import PRIORS, register, resolve_prior
 from .simulators import Sticks, polya_urn, restaurant, stick_breaking
 from .verbs import PartitionTable, Prior
 
 if TYPE_CHECKING:  # type checkers cannot follow the register
     from .crp import CRP
+    from .dynamic_mixture_of_finite import DynamicMixtureOfFinite
     from .finite_dirichlet import FiniteDirichlet
     from .mixture_of_finite import MixtureOfFinite
     from .pitman_yor import PitmanYor
@@ -29,16 +37,21 @@ __all__ = [
     "CRP",
     "PRIORS",
     "Beta",
+    "BetaNegativeBinomialCount",
+    "ComponentCount",
+    "DynamicMixtureOfFinite",
     "FiniteDirichlet",
     "Gamma",
     "GeometricCount",
     "Hyperprior",
+    "ListedCount",
     "MixtureOfFinite",
     "PartitionTable",
     "PitmanYor",
     "PoissonCount",
     "Prior",
     "Sticks",
+    "UniformCount",
     "check_prior",
     "polya_urn",
     "register",

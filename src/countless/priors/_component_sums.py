@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._math import FloatArray, log_gamma_ratio
+from .component_counts import ComponentCount
 
 # Terms that sum to less than exp(-42) = 6e-19 of the total are left out.
 _LOG_CUT = 42.0
@@ -42,6 +43,49 @@ def log_component_sums(n_rows: int, counts: FloatArray, gamma: float, log_pmf: L
     if not finished.all():
         result[~finished] = _sum_humps(log_g, log_pmf, counts[~finished])
     return result
+
+
+def log_direct_sums(n_rows: int, counts: FloatArray, gamma: float, law: ComponentCount) -> FloatArray:
+    """The same sums for any law, whose probabilities need not be log-concave, term by term.
+
+    Terms are g(k) p(k) as above. Where g falls, those after k sum to at most g(k) times the tail of the law; for as
+    many clusters as rows g rises to gamma^-n, which bounds them as well. At most `law.last` terms are added.
+    """
+
+    def log_g(k: FloatArray, t: FloatArray) -> FloatArray:
+        return log_gamma_ratio(k - t + 1.0, t) - log_gamma_ratio(gamma * k, n_rows)
+
+    result = np.full(counts.shape, -np.inf)
+    for at, t in enumerate(counts):
+        first, size = max(float(t), 1.0), 256
+        while first <= law.last:
+            k = np.arange(first, min(first + size, law.last + 1.0))
+            g = log_g(k, np.asarray(t))
+            result[at] = np.logaddexp(result[at], np.logaddexp.reduce(g + law.log_pmf(k)))
+            falls = k.size > 1 and g[-1] <= g[-2]
+            most = g[-1] if falls else (-n_rows * np.log(gamma) if t == n_rows else np.inf)
+            if most + law.log_tail(float(k[-1])) < result[at] - _LOG_CUT:
+                break
+            first, size = first + size, 2 * size
+    return result
+
+
+def expected_occupied(n_rows: int, k: FloatArray, share: FloatArray | float) -> FloatArray:
+    """Expected number of components with rows, of k with Dirichlet parameters `share` each."""
+    others = share * np.maximum(k - 1.0, 0.5)
+    log_empty = log_gamma_ratio(others, share) - log_gamma_ratio(others + n_rows, share)
+    return np.where(k == 1.0, 1.0, -k * np.expm1(log_empty))
+
+
+def mean_over_components(law: ComponentCount, most: float, function: Callable[[FloatArray], FloatArray]) -> float:
+    """Mean of a function of the number of components that is at most `most`."""
+    total, start, size = 0.0, 1, 1024
+    while True:
+        k = np.arange(start, min(start + size, law.last + 1), dtype=np.float64)
+        total += float(np.exp(law.log_pmf(k)) @ function(k))
+        start, size = start + size, min(2 * size, 1 << 20)
+        if start > law.last or np.log(most) + law.log_tail(float(k[-1])) < -37.0 + np.log(total):
+            return total
 
 
 def _sum_from_start(log_g: Terms, log_pmf: LogPmf, counts: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cache
 from typing import Self
 
@@ -16,6 +17,9 @@ import numpy as np
 from . import _counts
 from ._math import FloatArray, IntArray, log_gamma_ratio
 from .verbs import Prior
+
+# Priors whose distributions are computed together: more need more memory.
+_TOGETHER = 4096
 
 
 class TwoParameterPrior(Prior):
@@ -45,12 +49,12 @@ class TwoParameterPrior(Prior):
         if len(parts) > 1 and np.ptp(offsets) == 0.0:
             # All concentrations share one set of Stirling numbers.
             return self._shared_offset_pmf(n, parts, weights)
-        masses = np.array([part._require_number() for part in parts])
-
-        def new_weights(counts: IntArray) -> FloatArray:
-            return np.array([part._new_weights(counts.astype(np.float64)) for part in parts])
-
-        return np.asarray(weights @ _counts.chain_pmf(n, offsets, masses, new_weights, self.max_clusters(n)))
+        total = np.zeros(n + 1)
+        for begin in range(0, len(parts), _TOGETHER):
+            some = parts[begin : begin + _TOGETHER]
+            pmf = _chain_pmf(n, some, self.max_clusters(n))
+            total[: pmf.shape[1]] += weights[begin : begin + _TOGETHER] @ pmf
+        return total
 
     def _shared_offset_pmf(self, n: int, parts: list[Self], weights: FloatArray) -> FloatArray:
         log_weights = np.log(weights)[:, None]
@@ -67,3 +71,14 @@ class TwoParameterPrior(Prior):
             return float(self._new_weights(np.array([float(n_clusters)]))[0])
 
         return _counts.seat(n, self.offset, lambda _, n_clusters: weight(n_clusters), rng)
+
+
+def _chain_pmf(n: int, parts: Sequence[TwoParameterPrior], max_clusters: int) -> FloatArray:
+    """Distributions of the number of clusters of several fixed priors, one line each."""
+    offsets = np.array([part.offset for part in parts])
+    masses = np.array([part._require_number() for part in parts])
+
+    def new_weights(counts: IntArray) -> FloatArray:
+        return np.array([part._new_weights(counts.astype(np.float64)) for part in parts])
+
+    return _counts.chain_pmf(n, offsets, masses, new_weights, max_clusters)

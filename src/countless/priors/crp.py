@@ -84,7 +84,7 @@ class CRP(TwoParameterPrior):
         Escobar & West 1995, equations 13 and 14.
         """
         counts = SizeCounts.of(sizes)
-        gamma = self._hyperprior()
+        gamma = self._laws().get("concentration")
         if not isinstance(gamma, Gamma):  # fixed, or with a hyperprior that is not conjugate
             return super().draw_concentration(rng, current, sizes)
         generator = as_generator(rng)

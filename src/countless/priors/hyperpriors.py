@@ -1,4 +1,4 @@
-"""Hyperpriors: distributions of the parameter of a prior that is learned.
+"""Hyperpriors: distributions of the parameters of a prior that are learned.
 
 A hyperprior maps its values to the whole real line (by the log or the logit), where its density is smooth. Slice
 sampling, the search for a mode and quadrature all work on that line, so that none of them needs to know the range of
@@ -16,19 +16,48 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv, betaln, expit, gammainc, gammainccinv, gammaincinv, gammaln, logsumexp
+from scipy.special import betainc, betaincinv, betaln, expit, gammainc, gammainccinv, gammaincinv, gammaln
 
 from ..core.random import as_generator
+from ._line import NEGLIGIBLE, mode_on_line, panel_nodes, slice_step
 from ._math import FloatArray
 
-# Below this value every prior equals its limit at zero to double precision, so that the rest of the mass is one atom.
-_NEGLIGIBLE = 1e-14
 _TAIL = 1e-17
-_NODES_PER_PANEL = 16
 
 
-class Hyperprior(ABC):
-    """Distribution of a learned parameter; subclasses are frozen dataclasses.
+class Law(ABC):
+    """Distribution of a learned number of a prior, real or whole: how it is drawn, and where it is most probable.
+
+    Its density is with respect to the line of a real number, or a probability of a whole one.
+    """
+
+    # Whether its values are whole numbers, and the form that error messages show.
+    is_count: ClassVar[bool] = False
+    form: ClassVar[str]
+
+    @abstractmethod
+    def start(self, n_clusters: int) -> float:
+        """Where a chain begins that has so many clusters."""
+
+    @abstractmethod
+    def sample(self, rng: Any = None) -> float:
+        """Draw one value."""
+
+    @abstractmethod
+    def log_density_on_line(self, value: float) -> float:
+        """Log density of a value; minus infinity where it is impossible."""
+
+    @abstractmethod
+    def step(self, rng: np.random.Generator, current: float, log_likelihood: Callable[[float], float]) -> float:
+        """Draw a value from a transition that leaves density times likelihood invariant."""
+
+    @abstractmethod
+    def mode(self, log_likelihood: Callable[[float], float]) -> float:
+        """The value where density times likelihood is largest."""
+
+
+class Hyperprior(Law):
+    """Distribution of a learned real number; subclasses are frozen dataclasses.
 
     The *line* of a hyperprior is an increasing function of the value that covers all real numbers.
 
@@ -39,10 +68,11 @@ class Hyperprior(ABC):
     (0.0, 0.0)
     """
 
-    # Supremum of the values, the form that error messages show, and the range searched by ``Prior.expecting``.
+    # Supremum of the values, the range searched by ``Prior.expecting``, and how much wider than pi / 2 on each side the
+    # strip around the line is where densities are analytic: grids may be as much coarser.
     below: ClassVar[float]
-    form: ClassVar[str]
     extremes: ClassVar[tuple[float, float]]
+    strip: ClassVar[float] = 1.0
 
     @property
     @abstractmethod
@@ -78,6 +108,54 @@ class Hyperprior(ABC):
     @abstractmethod
     def mode_range(self) -> tuple[float, float]:
         """Range of the line that contains the mode given any partition."""
+
+    @abstractmethod
+    def quantiles(self, tail: float) -> tuple[float, float]:
+        """Values below and above which there is probability `tail` each, or that are negligibly near the ends."""
+
+    def grid(self, step: float, tail: float = 1e-14) -> tuple[FloatArray, FloatArray]:
+        """Nodes and weights at equal steps of the line, for integrals over several hyperpriors at once.
+
+        All but the probability `tail` at each end is covered, and the weights sum to one.
+        """
+        low, high = (self.to_line(value) for value in self.quantiles(tail))
+        values, weights = self.trapezoid(low, high, max(2, math.ceil((high - low) / (step * self.strip)) + 1))
+        return values, weights / weights.sum()
+
+    def trapezoid(self, low: float, high: float, n_nodes: int) -> tuple[FloatArray, FloatArray]:
+        """Nodes and weights of the trapezoidal rule between two points of the line; what is beyond is at the ends.
+
+        Its error falls as exp(-pi^2 / step) for the smooth functions of a hyperprior (Trefethen & Weideman 2014).
+        """
+        points = np.linspace(low, high, n_nodes)
+        values = np.array([self.from_line(float(point)) for point in points])
+        weights = np.exp([self.log_density_on_line(value) for value in values]) * (points[1] - points[0])
+        weights[[0, -1]] *= 0.5
+        weights[0] += self.cdf(values[0])
+        weights[-1] += 1.0 - self.cdf(values[-1])
+        return values, weights
+
+    def start(self, n_clusters: int) -> float:
+        """The mean."""
+        return self.mean
+
+    def step(self, rng: np.random.Generator, current: float, log_likelihood: Callable[[float], float]) -> float:
+        """A slice-sampling step on the line (Neal 2003)."""
+        return self.from_line(slice_step(self._log_target(log_likelihood), self.to_line(current), rng))
+
+    def mode(self, log_likelihood: Callable[[float], float]) -> float:
+        """The mode on the line."""
+        return self.from_line(mode_on_line(self._log_target(log_likelihood), self))
+
+    def _log_target(self, log_likelihood: Callable[[float], float]) -> Callable[[float], float]:
+        def log_target(point: float) -> float:
+            value = self.from_line(point)
+            log_density = self.log_density_on_line(value)
+            if log_density == -math.inf:  # the ends of the range, which are not valid numbers
+                return -math.inf
+            return log_likelihood(value) + log_density
+
+        return log_target
 
 
 @dataclass(frozen=True)
@@ -166,8 +244,7 @@ class Gamma(Hyperprior):
         Gauss-Legendre panels on the log scale. They are narrower where a partition of `n_rows` rows distinguishes
         concentrations better, which it does to about 1/sqrt(expected clusters).
         """
-        low = max(float(gammaincinv(self.shape, _TAIL)) / self.rate, _NEGLIGIBLE)
-        high = float(gammainccinv(self.shape, _TAIL)) / self.rate
+        low, high = self.quantiles(_TAIL)
         atom = self.cdf(low)
         if high <= low:
             return np.array([low]), np.array([1.0])
@@ -176,11 +253,16 @@ class Gamma(Hyperprior):
         progress = np.concatenate([[0.0], np.cumsum((resolution[1:] + resolution[:-1]) * np.diff(grid) / 2)])
         n_panels = max(12, math.ceil(progress[-1]))
         edges = np.interp(np.linspace(0.0, progress[-1], n_panels + 1), progress, grid)
-        logs, widths = _panel_nodes(edges)
+        logs, widths = panel_nodes(edges)
         nodes = np.exp(logs)
         weights = widths * np.exp(self.log_density(nodes) + logs)
         keep = weights > _TAIL
         return np.append(nodes[keep], low), np.append(weights[keep], atom)
+
+    def quantiles(self, tail: float) -> tuple[float, float]:
+        """By the inverse of the incomplete gamma function."""
+        low = max(float(gammaincinv(self.shape, tail)) / self.rate, NEGLIGIBLE)
+        return low, float(gammainccinv(self.shape, tail)) / self.rate
 
     def mode_range(self) -> tuple[float, float]:
         """From about shape / (rate + log n) to (shape + n) / rate, for n of up to 1e10 rows."""
@@ -216,6 +298,7 @@ class Beta(Hyperprior):
     below: ClassVar[float] = 1.0
     form: ClassVar[str] = "Beta(a, b)"
     extremes: ClassVar[tuple[float, float]] = (1e-10, 1.0 - 1e-10)
+    strip: ClassVar[float] = 1.5
 
     def __post_init__(self) -> None:
         _check_positive(self, "a", "b")
@@ -257,10 +340,10 @@ class Beta(Hyperprior):
         A partition of `n_rows` rows has at most `n_rows` clusters, and so distinguishes logits to about
         1/sqrt(n_rows) at best.
         """
-        low = self.to_line(max(float(betaincinv(self.a, self.b, _TAIL)), _NEGLIGIBLE))
-        high = -self.to_line(max(float(betaincinv(self.b, self.a, _TAIL)), _NEGLIGIBLE))
+        low = self.to_line(max(float(betaincinv(self.a, self.b, _TAIL)), NEGLIGIBLE))
+        high = -self.to_line(max(float(betaincinv(self.b, self.a, _TAIL)), NEGLIGIBLE))
         n_panels = max(12, math.ceil((high - low) * (0.4 + 0.05 * math.sqrt(n_rows))))
-        points, widths = _panel_nodes(np.linspace(low, high, n_panels + 1))
+        points, widths = panel_nodes(np.linspace(low, high, n_panels + 1))
         nodes = expit(points)
         # From the points, because 1 - node has few digits near one.
         logs = -self.a * np.logaddexp(0.0, -points) - self.b * np.logaddexp(0.0, points) - betaln(self.a, self.b)
@@ -270,59 +353,14 @@ class Beta(Hyperprior):
         masses = np.array([self.cdf(ends[0]), float(betainc(self.b, self.a, self.from_line(-high)))])
         return np.concatenate([nodes[keep], ends]), np.concatenate([weights[keep], masses])
 
+    def quantiles(self, tail: float) -> tuple[float, float]:
+        """By the inverse of the incomplete beta function."""
+        low = max(float(betaincinv(self.a, self.b, tail)), NEGLIGIBLE)
+        return low, 1.0 - max(float(betaincinv(self.b, self.a, tail)), NEGLIGIBLE)
+
     def mode_range(self) -> tuple[float, float]:
         """All logits whose values differ from 0 and 1 in double precision."""
         return -36.0, 36.0
-
-
-def log_expectation(log_function: Callable[[float], float], hyperprior: Hyperprior) -> float:
-    """Log of the mean of exp(log_function(value)) over a hyperprior, by quadrature around the peak of the integrand."""
-
-    def log_integrand(point: float) -> float:
-        value = hyperprior.from_line(point)
-        log_density = hyperprior.log_density_on_line(value)
-        return log_function(value) + log_density if log_density > -math.inf else -math.inf
-
-    floor = hyperprior.to_line(_NEGLIGIBLE)
-    peak = max(mode_on_line(log_integrand, hyperprior), floor)
-    height = log_integrand(peak)
-    if height == -math.inf:
-        return -math.inf
-    ends = []
-    for direction in (-1.0, 1.0):
-        reach = 0.05
-        while log_integrand(peak + direction * reach) > height - 42.0 and (direction > 0 or peak - reach > floor):
-            reach *= 1.5
-        ends.append(max(peak + direction * reach, floor))
-    edges = np.concatenate([np.linspace(ends[0], peak, 9)[:-1], np.linspace(peak, ends[1], 9)])
-    points, widths = _panel_nodes(edges)
-    lowest = hyperprior.from_line(ends[0])
-    with np.errstate(divide="ignore"):
-        terms = np.log(widths) + np.array([log_integrand(float(point)) for point in points])
-        atom = float(np.log(hyperprior.cdf(lowest)))
-    return float(logsumexp(np.append(terms, atom + log_function(lowest))))
-
-
-def mode_on_line(log_target: Callable[[float], float], hyperprior: Hyperprior) -> float:
-    """Point of the line where a log density is highest: a coarse scan, then Brent's method.
-
-    The scan makes the answer independent of a starting value.
-    """
-    from scipy.optimize import minimize_scalar
-
-    low, high = hyperprior.mode_range()
-    grid = np.arange(low, high)
-    heights = np.array([log_target(float(point)) for point in grid])
-    if heights.max() == -np.inf:  # impossible for every value: no point is better than the mean
-        return hyperprior.to_line(hyperprior.mean)
-    best = float(grid[int(np.argmax(heights))])
-    found = minimize_scalar(
-        lambda point: -log_target(point),
-        bounds=(best - 1.0, best + 1.0),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    return float(found.x)
 
 
 def is_number(value: object) -> bool:
@@ -336,10 +374,3 @@ def _check_positive(hyperprior: Hyperprior, *names: str) -> None:
         if not is_number(value) or not 0.0 < value < math.inf:
             raise ValueError(f"{name} must be a positive finite number, got {value!r}")
         object.__setattr__(hyperprior, name, float(value))
-
-
-def _panel_nodes(edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
-    half = np.diff(edges)[:, None] / 2
-    centre = (edges[1:] + edges[:-1])[:, None] / 2
-    return (centre + half * nodes).ravel(), (half * weights).ravel()

@@ -39,8 +39,9 @@ def _incomplete(cls: Any) -> str:
         return f"{cls.__name__} must be a frozen dataclass; put @dataclass(frozen=True) below @register"
     if inspect.isabstract(cls):
         return f"{cls.__name__} does not define {', '.join(sorted(cls.__abstractmethods__))}"
-    if cls.learned not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
-        return f"{cls.__name__} has no field {cls.learned!r} to learn; add it, or set `learned` to the name of a field"
+    for name in cls._fields():
+        if name not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
+            return f"{cls.__name__} has no field {name!r} to learn; add it, or set `learned` to the name of a field"
     return ""
 
 
@@ -51,7 +52,7 @@ def resolve_prior(prior: str | Prior) -> Prior:
     --------
     >>> from countless.priors import resolve_prior
     >>> resolve_prior("pitman-yor")
-    PitmanYor(concentration=None, discount=0.25)
+    PitmanYor(concentration=None, discount=None)
     """
     if isinstance(prior, Prior):
         return prior

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ._math import FloatArray, digamma_difference, log_gamma_ratio
 from ._two_parameter import TwoParameterPrior
-from .hyperpriors import Hyperprior, is_number
+from .hyperpriors import Beta, Hyperprior, is_number
 from .names import register
 
 
@@ -31,10 +32,11 @@ class PitmanYor(TwoParameterPrior):
     Parameters
     ----------
     concentration : float, Gamma or None
-        A number greater than -discount; or a `Gamma`, from which it is learned and then positive; None stands for
-        ``Gamma(1, 1)``.
-    discount : float
-        At least 0 and less than 1; larger values give more small clusters.
+        A number greater than -discount, or positive where the discount is learned; or a `Gamma`, from which it is
+        learned and then positive; None stands for ``Gamma(1, 1)``.
+    discount : float, Beta or None
+        A number of at least 0 and less than 1: larger values give more small clusters. Or a `Beta`, from which it is
+        learned; None stands for ``Beta(1, 1)``. A partition of few rows says little about the discount.
 
     References
     ----------
@@ -47,29 +49,40 @@ class PitmanYor(TwoParameterPrior):
     69.39
     """
 
-    concentration: float | Hyperprior | None = None
-    discount: float = 0.25
+    learned: ClassVar[tuple[str, ...]] = ("concentration", "discount")
 
-    def __post_init__(self) -> None:
-        if not is_number(self.discount) or not 0.0 <= self.discount < 1.0:
-            raise ValueError(f"discount must be a number of at least 0 and below 1, got {self.discount!r}")
-        object.__setattr__(self, "discount", float(self.discount))
-        super().__post_init__()
+    concentration: float | Hyperprior | None = None
+    discount: float | Hyperprior | None = None
 
     @property
     def offset(self) -> float:
         """Minus the discount."""
-        return -self.discount
+        return -self._require_number("discount")
 
     @property
     def _bounds(self) -> tuple[float, float]:
-        return -self.discount or 0.0, math.inf
+        discount: Any = self.discount
+        return (-discount or 0.0) if is_number(discount) else 0.0, math.inf
+
+    def _checked(self, name: str, value: Any) -> Any:
+        if name != "discount":
+            return super()._checked(name, value)
+        if value is None or (isinstance(value, Hyperprior) and value.below <= 1.0):
+            return value
+        if not is_number(value) or not 0.0 <= value < 1.0:
+            raise ValueError(
+                f"discount must be a number of at least 0 and below 1, a Beta(a, b) or None, got {value!r}"
+            )
+        return float(value)
+
+    def _default_of(self, name: str) -> Any:
+        return Beta(1.0, 1.0) if name == "discount" else super()._default_of(name)
 
     def _new_weights(self, n_clusters: FloatArray) -> FloatArray:
-        return np.asarray(self._require_number() + self.discount * n_clusters)
+        return np.asarray(self._require_number() + self._require_number("discount") * n_clusters)
 
     def _expected_clusters(self, n: int) -> float:
-        concentration, discount = self._require_number(), self.discount
+        concentration, discount = self._require_number(), self._require_number("discount")
         if discount == 0.0:
             return concentration * digamma_difference(concentration, n)
         # Pitman 2006, exercise 3.2.2, written with expm1 to avoid cancellation for a small discount.
@@ -78,7 +91,5 @@ class PitmanYor(TwoParameterPrior):
 
     def stick_shapes(self, n_sticks: int) -> tuple[FloatArray, FloatArray]:
         """Stick k = 1, 2, ... is Beta(1 - discount, concentration + k * discount)."""
-        return (
-            np.full(n_sticks, 1.0 - self.discount),
-            self._require_number() + self.discount * np.arange(1.0, n_sticks + 1.0),
-        )
+        concentration, discount = self._require_number(), self._require_number("discount")
+        return np.full(n_sticks, 1.0 - discount), concentration + discount * np.arange(1.0, n_sticks + 1.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,9 +17,10 @@ from scipy.special import betaln, gammaln
 
 from ..core.random import as_generator
 from . import _counts
+from ._line import STEP, log_expectation
 from ._math import FloatArray, IntArray
-from .concentration import Learnable, SizeCounts, check_count
-from .hyperpriors import log_expectation
+from .concentration import SizeCounts, check_count
+from .learnable import Learnable
 
 
 class PartitionTable(NamedTuple):
@@ -69,15 +71,18 @@ class Prior(Learnable):
     **What it may define**
 
     ``learned``
-        Name of the field that is learned, ``"concentration"`` by default. The field holds a number, a hyperprior
-        (`Gamma`, or `Beta` for parameters below 1), or None for ``_default``. Whatever its name, engines read it as
-        ``prior.concentration`` and set it with ``with_concentration``; a prior with another learned field therefore
-        cannot have a field called ``concentration`` as well.
+        Name of the field that is learned, ``"concentration"`` by default, or a tuple of names where there are several,
+        with independent hyperpriors. A field holds a number, a hyperprior (`Gamma`, or `Beta` for parameters below 1),
+        or None for its default. Whatever its name, engines read the first as ``prior.concentration`` and set it with
+        ``with_concentration``; a prior with another first field therefore cannot have a field called
+        ``concentration`` as well. Draws have the others under their own names.
     ``_bounds``
-        Open interval of valid numbers for the learned field: positive numbers by default. The constructor checks it,
-        in ``__post_init__``; a prior with a ``__post_init__`` of its own calls ``super().__post_init__()``.
+        Open interval of valid numbers for the first learned field: positive numbers by default. The constructor checks
+        it, in ``__post_init__``; a prior with a ``__post_init__`` of its own calls ``super().__post_init__()``.
     ``_default``
         What None stands for: `Gamma(1, 1)` or, for parameters below 1, `Beta(1, 1)`.
+    ``_checked(name, value)``, ``_default_of(name)``
+        The same for every learned field by name, where there are several; by default by ``_bounds`` and ``_default``.
     ``max_clusters(n_rows)``
         Largest number of clusters of n_rows rows, `n_rows` by default; less where the number of components is bounded.
     ``stick_shapes(n_sticks)``
@@ -88,7 +93,8 @@ class Prior(Learnable):
     ``_expected_clusters(n)``, ``_sample(n, rng)``
         Faster forms of what follows from V_n(t) for a fixed learned parameter.
 
-    In `offset`, `_log_v` and `stick_shapes` the learned parameter is a number; ``self._require_number()`` returns it.
+    In `offset`, `_log_v` and `stick_shapes` the learned fields are numbers; ``self._require_number()`` returns the
+    first, ``self._require_number(name)`` any.
     """
 
     # -- what a prior must define ---------------------------------------------------------------------
@@ -180,14 +186,18 @@ class Prior(Learnable):
     def log_prob_sizes(self, sizes: ArrayLike) -> float:
         """Log prior probability of any one partition with these cluster sizes; zeros are ignored.
 
-        A learned parameter is integrated over its hyperprior by quadrature.
+        Learned numbers are integrated over their hyperpriors by quadrature.
         """
         counts = SizeCounts.of(sizes)
         ready = self.resolve(counts.n_rows)
-        hyperprior = ready._hyperprior()
-        if hyperprior is None:
+        laws = ready._hyperpriors()
+        if not laws:
             return ready._log_prob(counts)
-        return log_expectation(lambda value: ready.with_concentration(value)._log_prob(counts), hyperprior)
+
+        def log_prob(*values: float) -> float:
+            return ready._replace(dict(zip(laws, values, strict=True)))._log_prob(counts)
+
+        return log_expectation(log_prob, list(laws.values()))
 
     def log_prob_components(self, counts: ArrayLike) -> float:
         r"""Log probability of labels whose T components, in the order of truncated sticks, have these counts.
@@ -245,7 +255,7 @@ class Prior(Learnable):
     def sample(self, n: int, rng: Any = None) -> IntArray:
         """Draw a partition of n rows as labels numbered by first appearance.
 
-        A learned parameter is drawn from its hyperprior first.
+        Learned numbers are drawn from their hyperpriors first.
 
         Examples
         --------
@@ -255,11 +265,13 @@ class Prior(Learnable):
         """
         n = check_count("n", n, at_least=0)
         generator = as_generator(rng)
-        ready = self.resolve(n)
-        hyperprior = ready._hyperprior()
-        if hyperprior is not None:
-            ready = ready.with_concentration(hyperprior.sample(generator))
-        return ready._sample(n, generator)
+        return self.draw_fixed(generator)._sample(n, generator)
+
+    def draw_fixed(self, rng: Any = None) -> Self:
+        """The prior with every learned number drawn from its hyperprior."""
+        generator = as_generator(rng)
+        ready = self.resolve(1)
+        return ready._replace({name: law.sample(generator) for name, law in ready._laws().items()})
 
     def expected_clusters(self, n: int) -> float:
         """Expected number of clusters among n rows; a learned parameter is integrated out.
@@ -293,13 +305,29 @@ class Prior(Learnable):
     # -- shared steps ---------------------------------------------------------------------------------
 
     def _parts(self, n: int) -> tuple[list[Self], FloatArray]:
-        """The prior as a mixture of priors whose learned parameter is fixed."""
-        ready = self.resolve(n)
-        hyperprior = ready._hyperprior()
-        if hyperprior is None:
-            return [ready], np.ones(1)
-        nodes, weights = hyperprior.quadrature(n)
-        return [ready.with_concentration(float(node)) for node in nodes], weights
+        """The prior as a mixture of priors whose learned real numbers are fixed."""
+        return self.resolve(n).nodes(n, STEP, 1e-14)
+
+    def nodes(self, n: int, step: float, tail: float) -> tuple[list[Self], FloatArray]:
+        """Fixed priors and weights whose mixture stands for the prior, for expectations over partitions of n rows.
+
+        One learned real number has the nodes of its hyperprior's quadrature; several have the product of their grids,
+        of `step` and `tail` as in `Hyperprior.grid`.
+        """
+        laws = self._hyperpriors()
+        if len(laws) == 1:
+            (name, law), *_ = laws.items()
+            nodes, weights = law.quadrature(n)
+            return [self._replace({name: float(node)}) for node in nodes], weights
+        grids = [law.grid(step, tail) for law in laws.values()]
+        parts, masses = [], []
+        for chosen in product(*(zip(*grid, strict=True) for grid in grids)):
+            mass = math.prod(float(weight) for _, weight in chosen)
+            if mass > 1e-4 * tail:
+                parts.append(self._replace({name: float(value) for name, (value, _) in zip(laws, chosen, strict=True)}))
+                masses.append(mass)
+        weights = np.array(masses)
+        return parts, weights / weights.sum()
 
     def _checked_log_v(self, n_rows: int, n_clusters: IntArray) -> FloatArray:
         log_v = np.asarray(self._log_v(n_rows, n_clusters))

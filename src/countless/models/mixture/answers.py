@@ -51,8 +51,8 @@ def predictive(problem: Problem, draws: Draws, posterior: MixturePosterior, labe
         order = np.arange(len(posterior.components.statistics))
         order[labels] = posterior.mode
         return ClosedForm.of(problem.at(factors), posterior.components.in_order(order), int(labels.max()) + 1)
-    concentration = float(np.mean(draws["concentration"]))
-    return ByPartition(problem, factors, draws, labels, concentration, PREDICTIVE_DRAWS)
+    prior = problem.prior.at_means(draws, int(labels.max()) + 1)
+    return ByPartition(problem, factors, draws, labels, prior, PREDICTIVE_DRAWS)
 
 
 def certainty(posterior: MixturePosterior, labels: IntArray, shares: FloatArray) -> Certainty:

@@ -124,7 +124,7 @@ class MixturePosterior(Posterior):
         """Truncated sticks of each draw."""
         if "n_sticks" not in self or self.data is None:
             return None
-        return truncation_of(self.data.prior, self.labels.shape[-1], self["n_sticks"], self.concentration)
+        return truncation_of(self.data.prior, self.labels.shape[-1], self.draws)
 
     @property
     def log_factors(self) -> dict[str, FloatArray]:

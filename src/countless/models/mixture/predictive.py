@@ -20,6 +20,7 @@ from ...families.learnable import Offsets
 from ...partitions.scores import log_predictives_of, log_seat_weights
 from ...partitions.seats import FloatArray, IntArray
 from ...partitions.sums import NO_WEIGHTS, add_by_label
+from ...priors.verbs import Prior
 from .problem import Problem
 
 # Draws of the missing cells that the statistics of a consensus cluster are averaged over.
@@ -61,14 +62,16 @@ class Predictor:
         return self._average(rows, draws, at_most)
 
     def _average(self, local: FloatArray, draws: Draws, at_most: int) -> FloatArray:
-        labels, concentrations = flat(draws, "labels"), flat(draws, "concentration")
+        labels, prior = flat(draws, "labels"), self._problem.prior
+        numbers = {name: flat(draws, name) for name in prior.learned_names}
         factors = {name: flat(draws, f"log_factors/{name}") for name in draws.group("log_factors")}
         n_draws = len(labels)
         picked = np.linspace(0, n_draws - 1, min(n_draws, at_most)).astype(np.int64)
         total = np.full(len(local), -np.inf)
         for draw in picked:
             predictor = self.tuned({name: logs[draw] for name, logs in factors.items()}) if factors else self
-            scores = predictor._scores(local, labels[draw], float(concentrations[draw]), int(draw))
+            fixed = prior.with_numbers({name: drawn[draw] for name, drawn in numbers.items()})
+            scores = predictor._scores(local, labels[draw], fixed, int(draw))
             total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
         return total - np.log(len(picked))
 
@@ -125,21 +128,16 @@ class Predictor:
         return problem.family.restore(np.where(np.isnan(X), rows, X))
 
     def log_weighted(
-        self, X_new: FloatArray, labels: NDArray[Any], concentration: float, draw: int | None = None
+        self, X_new: FloatArray, labels: NDArray[Any], prior: Prior, draw: int | None = None
     ) -> FloatArray:
         """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
-        return self._scores(self.local(X_new), labels, concentration, draw) - self._volumes(X_new)[:, None]
+        return self._scores(self.local(X_new), labels, prior, draw) - self._volumes(X_new)[:, None]
 
-    def _scores(self, local: FloatArray, labels: NDArray[Any], concentration: float, draw: int | None) -> FloatArray:
+    def _scores(self, local: FloatArray, labels: NDArray[Any], prior: Prior, draw: int | None) -> FloatArray:
         labels = np.ascontiguousarray(labels, dtype=np.int64)
         out = np.empty((len(local), int(labels.max()) + 2))
         log_predictives_of(self._problem.hyper, *self.clusters(labels, draw), local, out)
-        return out + self.log_weights(labels, concentration)
-
-    def log_weights(self, labels: IntArray, concentration: float) -> FloatArray:
-        """Log probability that row N + 1 joins each cluster, or (last) a new one."""
-        prior = self._problem.prior
-        return log_seat_weights(prior.with_concentration(concentration) if prior.is_learned else prior, labels)
+        return out + log_seat_weights(prior, labels)
 
     def sample_cluster(self, labels: NDArray[Any], k: int, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` rows from cluster ``k``, each with parameters of its own; k = number of clusters is a new one."""
@@ -166,8 +164,8 @@ class ByPartition:
     draws : Draws
     labels : array of int
         The clustering that clusters are named by.
-    concentration : float
-        Used with ``labels``.
+    prior : Prior
+        With all numbers fixed; used with ``labels``.
     at_most : int
         Draws that a density is averaged over.
     """
@@ -176,12 +174,12 @@ class ByPartition:
     log_factors: Offsets
     draws: Draws
     labels: IntArray
-    concentration: float
+    prior: Prior
     at_most: int
 
     def log_weighted(self, X_new: FloatArray) -> FloatArray:
         """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
-        return self._at_labels().log_weighted(X_new, self.labels, self.concentration)
+        return self._at_labels().log_weighted(X_new, self.labels, self.prior)
 
     def log_density(self, X_new: FloatArray) -> FloatArray:
         """Log predictive density of each row, averaged over draws."""
@@ -193,7 +191,7 @@ class ByPartition:
     def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """``n`` rows, sorted by cluster, and their clusters; -1 is a new one."""
         predictor = self._at_labels()
-        weights = np.exp(predictor.log_weights(self.labels, self.concentration))
+        weights = np.exp(log_seat_weights(self.prior, self.labels))
         chosen = np.sort(rng.choice(len(weights), size=n, p=weights / weights.sum()))
         parts = [
             predictor.sample_cluster(self.labels, int(k), int(count), rng)

@@ -166,12 +166,14 @@ class Problem:
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """What a draw of a mixture consists of; parts that only some engines have are optional."""
-        learned = self.prior.is_learned
+        learned = self.prior.learned_names
+        others = [name for name in learned if name != "concentration"]
         return (
             Field("labels", "labels", ("row",), of=N_CLUSTERS),
             Field(N_CLUSTERS, "count", words="number of clusters"),
             Field("log_joint", "number"),
-            Field("concentration", "number", compared=learned),
+            Field("concentration", "number", compared="concentration" in learned),
+            *(Field(name, "count" if self.prior.law_of(name).is_count else "number") for name in others),
             Field("log_factors/*", "number", None, optional=True, compared=False),
             Field("missing", "number", ("missing",), optional=True, single=True),
             Field("n_sticks", "count", optional=True, compared=False),
@@ -187,14 +189,14 @@ class Problem:
         """A state in one of the clusterings of ``partitions.starts``, or in labels that are given."""
         state = self.state(np.zeros(self.n_rows, dtype=np.int64))
         state.relabel(start_labels(kind, number, state, rng))
+        state.set_prior(self.prior.initial(state.n_clusters))
         return state
 
-    def state(self, labels: IntArray, concentration: float | None = None) -> State:
-        """The state with these labels; the concentration is by default where chains begin."""
+    def state(self, labels: IntArray, at: float | Prior | None = None) -> State:
+        """The state with these labels; the numbers of the prior are by default where chains begin."""
         from .state import State
 
-        first: Any = self.prior.initial().concentration
-        return State(self, labels, first if concentration is None else concentration)
+        return State(self, labels, self.prior.initial(int(labels.max()) + 1) if at is None else at)
 
     def thaw(self, frozen: Frozen) -> State:
         """The state that was frozen; ValueError where it is none of this problem."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,15 +40,14 @@ class Truncation(NamedTuple):
     formula: NDArray[np.float64]
 
 
-def truncation_of(
-    prior: Prior, n_rows: int, n_sticks: NDArray[np.int64], concentration: NDArray[np.float64]
-) -> Truncation:
-    """The two bounds of each draw; computed once for each pair of values."""
-    pairs = np.stack([n_sticks.ravel(), concentration.ravel()])
-    values, where = np.unique(pairs, axis=1, return_inverse=True)
+def truncation_of(prior: Prior, n_rows: int, draws: Any) -> Truncation:
+    """The two bounds of each draw; computed once for each set of values."""
+    n_sticks, names = draws["n_sticks"], prior.learned_names
+    sets = np.stack([n_sticks.ravel(), *(draws[name].ravel() for name in names)])
+    values, where = np.unique(sets, axis=1, return_inverse=True)
     bounds = np.empty((2, values.shape[1]))
-    for at, (count, value) in enumerate(values.T):
-        fixed = prior.with_concentration(value)
+    for at, (count, *numbers) in enumerate(values.T):
+        fixed = prior.with_numbers(dict(zip(names, numbers, strict=True)))
         bounds[0, at] = fixed.truncation_bound(n_rows, int(count))
         bounds[1, at] = fixed.truncation_formula(n_rows, int(count))
     bound, formula = bounds[:, where.ravel()].reshape(2, *n_sticks.shape)

@@ -13,6 +13,7 @@ from ...partitions.clusters import Clusters, own_hyper
 from ...partitions.hyperparameters import FARTHEST, install
 from ...partitions.partition import Partition, log_prior_predictives, thawed_parts
 from ...partitions.seats import FloatArray, IntArray, Seats
+from ...priors.verbs import Prior
 from .problem import Problem
 
 
@@ -34,11 +35,11 @@ class State(Partition):
         Weights of the components in the slots 0, 1, 2, ..., where a move keeps them.
     """
 
-    def __init__(self, problem: Problem, labels: IntArray, concentration: float) -> None:
+    def __init__(self, problem: Problem, labels: IntArray, at: float | Prior) -> None:
         rows = problem.rows.copy() if problem.draws_missing else problem.rows
         # Statistics of learned hyperparameters are in the basis of the family before any were learned.
         family = problem.family if problem.law is None else problem.untuned
-        super().__init__(rows, family, problem.prior, labels, concentration, problem.log_new)
+        super().__init__(rows, family, problem.prior, labels, at, problem.log_new)
         self.problem = problem
         self.log_factors: dict[str, Any] = dict(problem.log_factors)
         self.log_hyperprior = problem.log_hyperprior
@@ -97,6 +98,8 @@ class State(Partition):
             "log_joint": np.float64(self.log_joint()),
             "concentration": np.float64(self.concentration),
         }
+        for name, value in self.seats.numbers.items():
+            draw[name] = np.int64(value) if problem.prior.law_of(name).is_count else np.float64(value)
         for name, value in self.log_factors.items():
             draw[f"log_factors/{name}"] = np.array(value, dtype=np.float64)
         if problem.draws_missing:

@@ -19,6 +19,7 @@ from ...families.base import refresh_all
 from ...partitions.scores import log_predictives_of, log_seat_weights, naturals_of
 from ...partitions.sums import row_statistics_of
 from ...posterior.data import Data
+from ...priors.verbs import Prior
 from .fit import Fit
 
 FloatArray = NDArray[np.float64]
@@ -63,17 +64,16 @@ def marginal(fit: Fit, j: int) -> Marginal:
     rng = np.random.default_rng(0)
     posterior = fit.posterior
     flat = posterior.labels.reshape(posterior.n_draws, -1)
-    concentrations = posterior.concentration.reshape(-1)
     picked = posterior.spaced(MOST_DRAWS)
     each = -(-BAND_DRAWS // len(picked))
     mean = np.zeros(len(points))
     drawn = []
     for at in picked:
-        clusters = model.clusters(flat[at], float(concentrations[at]), model.factors(int(at)), points)
+        clusters = model.clusters(flat[at], model.prior(int(at)), model.factors(int(at)), points)
         mean += np.exp(np.logaddexp.reduce(clusters.log_parts(), axis=1))
         drawn += [clusters.drawn(rng) for _ in range(each)]
     low, high = np.quantile(drawn, BAND, axis=0)
-    typical = model.clusters(fit.labels, float(np.mean(concentrations)), model.factors(), points)
+    typical = model.clusters(fit.labels, model.prior(), model.factors(), points)
     parts = np.exp(typical.log_parts()[:, :-1]).T
     return Marginal(points, discrete, mean / len(picked), low, high, parts)
 
@@ -184,7 +184,8 @@ class _Column:
         self._local, rows, _ = localise(self.family, values)
         self._statistics = np.empty((len(rows), self._local.layout().statistics))
         row_statistics_of(self._local.prepare(), rows, self._statistics)
-        self._prior = data.prior
+        self._prior, self._n_clusters = data.prior, int(np.max(fit.labels)) + 1
+        self._numbers = {name: fit.posterior[name].reshape(-1) for name in data.prior.learned_names}
         self._observed = observed
         self._whole, self._place = _block_of(data, j)[:2]
         self._log_factors = {
@@ -198,6 +199,12 @@ class _Column:
         offsets = {name: logs.mean(axis=0) if draw is None else logs[draw] for name, logs in self._log_factors.items()}
         return self._whole.column_offsets(offsets, self._place)
 
+    def prior(self, draw: int | None = None) -> Prior:
+        """The prior with its learned numbers as in one draw, or at their means."""
+        if draw is None:
+            return self._prior.at_means(self._numbers, self._n_clusters)
+        return self._prior.with_numbers({name: drawn[draw] for name, drawn in self._numbers.items()})
+
     def prior_total(self, points: FloatArray) -> float:
         """Sum of the predictive of an empty cluster over all points."""
         hyper, clusters = self._local.prepare(), self._local.allocate(1)
@@ -205,9 +212,7 @@ class _Column:
         log_predictives_of(hyper, *clusters, self._in_units(points), out)
         return float(np.exp(out).sum())
 
-    def clusters(
-        self, labels: NDArray[Any], concentration: float, factors: dict[str, float], points: FloatArray
-    ) -> _Clusters:
+    def clusters(self, labels: NDArray[Any], prior: Prior, factors: dict[str, float], points: FloatArray) -> _Clusters:
         """The clusters of a partition, with their predictives at some points."""
         labels = np.ascontiguousarray(labels, dtype=np.int64)
         family = self._local.with_tuned(factors) if factors else self._local
@@ -221,7 +226,6 @@ class _Column:
         out = np.empty((len(points), n_clusters + 1))
         local = self._in_units(points)
         log_predictives_of(hyper, *arrays, local, out)
-        prior = self._prior.with_concentration(concentration) if self._prior.is_learned else self._prior
         log_weights = log_seat_weights(prior, labels)
         seen = len(labels) + n_clusters * float(prior.offset)
         log_scale = float(np.log(self._scale).sum())

@@ -116,7 +116,8 @@ class MAP(Inference):
         for _ in range(self._effort(problem.n_rows)[1]):
             if monitor.stopping.is_set() or problem.n_rows < 3:
                 break
-            trial = problem.state(_disturbed(rng, state), state.concentration)
+            labels = _disturbed(rng, state)
+            trial = problem.state(labels, problem.prior.reopened(state.seats.fixed, len(np.unique(labels))))
             trial.set_offsets(state.offsets)
             steps: list[float] = []
             self._improve(rng, trial, steps)

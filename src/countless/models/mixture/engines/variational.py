@@ -170,8 +170,7 @@ class Variational(Inference):
         mode = passes.best(field.natural).labels
         order = _appearance(mode, field.n_components)
         labels = passes.draws(field.natural, rng, n_draws)
-        concentration = field.law.concentration(field.sticks)
-        prior = problem.prior.with_concentration(concentration) if problem.prior.is_learned else problem.prior
+        prior = field.law.typical(field.sticks)
         n_clusters, log_joint = np.empty(n_draws, dtype=np.int64), np.empty(n_draws)
         for draw, drawn in enumerate(labels):
             drawn[:] = by_first_appearance(drawn)
@@ -179,7 +178,7 @@ class Variational(Inference):
             evidences = expectations(problem, passes.sums_of(drawn, int(n_clusters[draw])))[1]
             log_joint[draw] = evidences.sum() + prior.log_prob_sizes(np.bincount(drawn))
         log_joint += problem.log_hyperprior + problem.log_jacobian
-        log_joint += problem.prior.log_concentration_prior(concentration)
+        log_joint += problem.prior.log_hyperprior(prior)
         if problem.weights is not None:
             # A partition of rows that count in fractions has no probability of its own.
             log_joint[:] = ascent.bound + problem.log_jacobian
@@ -188,12 +187,14 @@ class Variational(Inference):
             "labels": labels[None],
             "n_clusters": n_clusters[None],
             "log_joint": log_joint[None],
-            "concentration": np.full((1, n_draws), concentration),
+            "concentration": np.full((1, n_draws), prior.concentration),
             "objective": np.array(ascent.trace) + problem.log_jacobian,
             "mode": by_first_appearance(mode),
             "components/statistics": statistics,
             "components/log_weights": log_weights,
         }
+        numbers = problem.prior.numbers_of(prior)
+        arrays |= {name: np.full((1, n_draws), value) for name, value in numbers.items()}
         for name, value in problem.log_factors.items():
             arrays[f"log_factors/{name}"] = np.broadcast_to(value, (1, n_draws, *np.shape(value))).copy()
         return Draws(arrays, problem.fields, problem.axes, APPROXIMATION, interrupted)

@@ -1,4 +1,4 @@
-"""One sweep over truncated sticks: order, concentration, weights, parameters, then all labels at once.
+"""One sweep over truncated sticks: numbers of the prior, order, weights, parameters, then all labels at once.
 
 Ishwaran and James 2001, section 5.2. Given weights and parameters the rows are independent, so that their labels are
 one pass over blocks of rows (two matrix products a block, on all cores).
@@ -7,7 +7,6 @@ one pass over blocks of rows (two matrix products a block, on all cores).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ MOST_AT_START = 100
 
 
 class BlockedSweep:
-    """Order, concentration, weights, parameters and labels of truncated sticks, once each.
+    """Numbers of the prior, order, weights, parameters and labels of truncated sticks, once each.
 
     Slots of the state are the components in the order of the sticks, and ``state.weights`` has their weights.
 
@@ -50,12 +49,10 @@ class BlockedSweep:
 
     def step(self, rng: np.random.Generator, state: State) -> None:
         """Update ``state`` in place."""
-        prior = state.seats.prior
         n_sticks = self._make_room(state)
         counts = state.seats.arrays.sizes[:n_sticks]
-        value = prior.draw_concentration_of_components(rng, state.concentration, counts)
-        state.set_concentration(value)
-        shapes = prior.with_concentration(value).stick_shapes(n_sticks)
+        state.set_prior(state.seats.prior.draw_learned_of_components(rng, state.seats.fixed, counts))
+        shapes = state.seats.fixed.stick_shapes(n_sticks)
         order = switch_components(rng, counts, shapes)
         state.renumber(np.concatenate([order, np.arange(n_sticks, state.capacity)]))
         log_weights = draw_log_weights(rng, state.seats.arrays.sizes[:n_sticks], shapes)
@@ -92,7 +89,7 @@ class BlockedSweep:
             n_sticks = len(state.weights)
             if state.seats.arrays.sizes[n_sticks - 1] > 0:
                 n_sticks = max(n_sticks + max(2, n_sticks // 2), self._wanted(state))
-        n_sticks = len(_fixed(state).stick_shapes(min(n_sticks, self._limit))[0])
+        n_sticks = len(state.seats.fixed.stick_shapes(min(n_sticks, self._limit))[0])
         state.enlarge(n_sticks + SPARE_SLOTS)
         if state.weights is None:
             state.seats.seat(state.partition() % n_sticks)
@@ -103,7 +100,7 @@ class BlockedSweep:
         """Sticks that bring the bound on the truncation error below what is wanted."""
         if self._truncation is not None:
             return self._truncation
-        prior = _fixed(state)
+        prior = state.seats.fixed
         for n_sticks in range(2, MOST_AT_START):
             if prior.truncation_bound(state.n_rows, n_sticks) <= WANTED_BOUND:
                 return n_sticks
@@ -113,10 +110,6 @@ class BlockedSweep:
         if self._passes is None or self._passes.problem is not state.problem:
             self._passes = Passes(state.problem, n_threads=1)
         return self._passes
-
-
-def _fixed(state: State) -> Any:
-    return state.seats.prior.with_concentration(state.concentration)
 
 
 @kernel

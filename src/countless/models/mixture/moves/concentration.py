@@ -1,6 +1,6 @@
-"""The concentration given the partition: drawn in Gibbs, set to its mode in MAP.
+"""The learned numbers of the prior given the partition: drawn in Gibbs, set to their mode in MAP.
 
-The prior knows how it is drawn (Escobar and West 1995 for the CRP, slice sampling for the others).
+The prior knows how they are drawn (Escobar and West 1995 for the CRP, slice sampling of one after the other else).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ....partitions.partition import Partition
 
 
 class ConcentrationUpdate:
-    """Draw a learned concentration given the sizes of the clusters; a fixed one stays."""
+    """Draw the learned numbers of the prior given the sizes of the clusters; fixed ones stay."""
 
     name = "concentration"
 
@@ -19,11 +19,11 @@ class ConcentrationUpdate:
         """Update ``state`` in place."""
         prior = state.seats.prior
         if prior.is_learned:
-            state.set_concentration(prior.draw_concentration(rng, state.concentration, state.cluster_sizes()))
+            state.set_prior(prior.draw_learned(rng, state.seats.fixed, state.cluster_sizes()))
 
 
 def to_mode(state: Partition) -> None:
-    """Set a learned concentration to its mode given the partition."""
+    """Set the learned numbers of the prior to their mode given the partition."""
     prior = state.seats.prior
     if prior.is_learned:
-        state.set_concentration(prior.mode_concentration(state.cluster_sizes()))
+        state.set_prior(prior.mode_learned(state.seats.fixed, state.cluster_sizes()))
