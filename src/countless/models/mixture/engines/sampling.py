@@ -16,9 +16,10 @@ def sweep_cost(n_rows: int, family: Family, prior: Prior) -> float:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import countless as cl
     >>> from countless.models.mixture.engines.sampling import sweep_cost
-    >>> narrow, wide = (cl.families.Poisson(1.0, [1.0] * d) for d in (1, 10))
+    >>> narrow, wide = (cl.families.Poisson().resolve(np.ones((2, d))) for d in (1, 10))
     >>> bool(sweep_cost(1000, narrow, cl.priors.CRP(1.0)) < sweep_cost(1000, wide, cl.priors.CRP(1.0)))
     True
     """
