@@ -11,8 +11,8 @@ from scipy.integrate import quad
 from scipy.special import gammaln
 
 from countless.priors import CRP, FiniteDirichlet, Gamma, GeometricCount, MixtureOfFinite, PitmanYor, PoissonCount
-from countless.priors._component_sums import log_component_sums
-from countless.priors._math import digamma_difference, log_gamma_ratio, log_gamma_ratio_short
+from countless.priors.numerics.component_sums import log_component_sums
+from countless.priors.numerics.ratios import digamma_difference, log_gamma_ratio, log_gamma_ratio_short
 
 
 @pytest.mark.parametrize("n", [1, 3, 8])

@@ -14,8 +14,8 @@ from typing import Self
 
 import numpy as np
 
-from . import _counts
-from ._math import FloatArray, IntArray, log_gamma_ratio
+from .numerics import counts as _counts
+from .numerics.ratios import FloatArray, IntArray, log_gamma_ratio
 from .verbs import Prior
 
 # Priors whose distributions are computed together: more need more memory.

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, gammainc, gammaln
 
 from ..core.random import as_generator
-from ._line import slice_step
-from ._math import FloatArray
 from .concentration import check_count
 from .hyperpriors import Law, is_number
+from .numerics.line import slice_step
+from .numerics.ratios import FloatArray
 
 # The largest number of components that sums over them go to, and the probability that a listed law may lack.
 LARGEST = 1 << 17

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._line import slice_step as slice_step
-from ._math import IntArray
 from .hyperpriors import Beta, Gamma, Hyperprior, is_number
+from .numerics.line import slice_step as slice_step
+from .numerics.ratios import IntArray
 
 
 def check_learned(name: str, value: object, above: float = 0.0, below: float = math.inf) -> float | Hyperprior | None:

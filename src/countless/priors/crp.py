@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.random import as_generator
-from ._math import FloatArray, digamma_difference
 from ._two_parameter import TwoParameterPrior
 from .concentration import SizeCounts
 from .hyperpriors import Gamma, Hyperprior
 from .names import register
+from .numerics.ratios import FloatArray, digamma_difference
 
 
 @register("crp")

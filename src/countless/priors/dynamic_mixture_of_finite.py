@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from ._component_sums import expected_occupied, mean_over_components
-from ._math import FloatArray, IntArray, log_gamma_ratio
 from ._two_parameter import TwoParameterPrior
 from .component_counts import BetaNegativeBinomialCount, ComponentCount, component_count
 from .concentration import SizeCounts, check_count
 from .finite_dirichlet import FiniteDirichlet
 from .hyperpriors import Hyperprior, is_number
 from .names import register
+from .numerics.component_sums import expected_occupied, mean_over_components
+from .numerics.ratios import FloatArray, IntArray, log_gamma_ratio
 
 # Sums over K have every term up to this one at least.
 _FEWEST_NODES = 128

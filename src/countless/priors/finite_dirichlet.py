@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._math import FloatArray, log_gamma_ratio
 from ._two_parameter import TwoParameterPrior
 from .concentration import check_count
 from .hyperpriors import Hyperprior
 from .names import register
+from .numerics.ratios import FloatArray, log_gamma_ratio
 
 
 @register("finite-dirichlet")

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv, betaln, expit, gammainc, gammainccinv, gammaincinv, gammaln
 
 from ..core.random import as_generator
-from ._line import NEGLIGIBLE, mode_on_line, panel_nodes, slice_step
-from ._math import FloatArray
+from .numerics.line import NEGLIGIBLE, mode_on_line, panel_nodes, slice_step
+from .numerics.ratios import FloatArray
 
 _TAIL = 1e-17
 

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._component_sums import expected_occupied, log_component_sums, log_direct_sums, mean_over_components
-from ._math import FloatArray, IntArray
 from .component_counts import GeometricCount, component_count
 from .finite_dirichlet import FiniteDirichlet
 from .hyperpriors import Hyperprior
 from .names import register
+from .numerics.component_sums import expected_occupied, log_component_sums, log_direct_sums, mean_over_components
+from .numerics.ratios import FloatArray, IntArray
 from .verbs import Prior
 
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._math import FloatArray, digamma_difference, log_gamma_ratio
 from ._two_parameter import TwoParameterPrior
 from .hyperpriors import Beta, Hyperprior, is_number
 from .names import register
+from .numerics.ratios import FloatArray, digamma_difference, log_gamma_ratio
 
 
 @register("pitman-yor")

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..core.random import as_generator
-from ._math import FloatArray, IntArray
 from .concentration import check_count
 from .crp import CRP
 from .names import resolve_prior
+from .numerics.ratios import FloatArray, IntArray
 from .pitman_yor import PitmanYor
 from .verbs import Prior
 

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, gammaln
 
 from ..core.random import as_generator
-from . import _counts
-from ._line import STEP, log_expectation
-from ._math import FloatArray, IntArray
 from .concentration import SizeCounts, check_count
 from .learnable import Learnable
+from .numerics import counts as _counts
+from .numerics.line import STEP, log_expectation
+from .numerics.ratios import FloatArray, IntArray
 
 
 class PartitionTable(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.special import gammaln
 
-from ._math import FloatArray, IntArray, log_gamma_ratio_short
+from .ratios import FloatArray, IntArray, log_gamma_ratio_short
 
 # Upper bound on the probability that is cut off the tail of a distribution.
 TAIL_MASS = 1e-13

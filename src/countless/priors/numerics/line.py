@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp
 
-from ._math import FloatArray
+from .ratios import FloatArray
 
 if TYPE_CHECKING:
-    from .hyperpriors import Hyperprior
+    from ..hyperpriors import Hyperprior
 
 # Below this value every prior equals its limit at zero to double precision, so that the rest of the mass is one atom.
 NEGLIGIBLE = 1e-14

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ._math import FloatArray, log_gamma_ratio
-from .component_counts import ComponentCount
+from ..component_counts import ComponentCount
+from .ratios import FloatArray, log_gamma_ratio
 
 # Terms that sum to less than exp(-42) = 6e-19 of the total are left out.
 _LOG_CUT = 42.0

@@ -1,0 +1,1 @@
+"""Arithmetic of priors: ratios of gamma functions, sums over components, recursions, integrals on a line."""
