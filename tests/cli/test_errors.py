@@ -62,7 +62,7 @@ def test_suggested_settings_are_arguments_or_options():
     found = Diagnostics(
         "The chains disagree; run longer, for example", "chains disagree", [], 4, 250, suggested=suggested
     )
-    assert found.verdict == "The 4 chains disagree; run longer, for example warmup=1500, draws=3000."
+    assert found.verdict == "The chains disagree; run longer, for example warmup=1500, draws=3000."
     assert found.sentence(command_line=True) == (
         "The chains disagree; run longer, for example --warmup 1500 --draws 3000."
     )

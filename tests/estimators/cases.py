@@ -36,9 +36,11 @@ def alternating(n: int = 8) -> NDArray[np.int64]:
     return np.tile([0, 1], n)
 
 
-def model(family: Any = "gaussian", prior: Any = "crp", inference: Any = GIBBS, random_state: Any = 0) -> cl.DPMixture:
+def model(
+    family: Any = "gaussian", prior: Any = "crp", inference: Any = GIBBS, random_state: Any = 0, tune: Any = "learn"
+) -> cl.DPMixture:
     """An estimator with a quick engine and a seed."""
-    return cl.DPMixture(family=family, prior=prior, inference=inference, random_state=random_state)
+    return cl.DPMixture(family=family, prior=prior, inference=inference, random_state=random_state, tune=tune)
 
 
 def largest_first(labels: NDArray[np.int64]) -> bool:

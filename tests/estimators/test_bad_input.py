@@ -273,7 +273,7 @@ def test_starting_labels_that_do_not_fit(engine, start, prior, words):
 )
 def test_settings_that_count_something(make, name, minimum):
     for given in (minimum - 1, -5, 1.5, "many", [2]):
-        words = rf"^{name} must be a whole number of at least {minimum}, got {re.escape(repr(given))}$"
+        words = rf"^{name} must be a whole number of at least {minimum}(, or 'auto')?, got {re.escape(repr(given))}$"
         with pytest.raises(ValueError, match=words):
             make(**{name: given})
 

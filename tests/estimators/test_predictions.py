@@ -46,7 +46,7 @@ def _mixture(family, labels, concentration, X, x):
 @pytest.mark.parametrize("draws", [20, 150], ids=["all-draws", "thinned"])
 def test_the_density_is_the_average_over_draws(draws):
     X, new = _line(), np.linspace(-9.0, 9.0, 31)[:, None]
-    fitted = model(inference=CollapsedGibbs(chains=1, draws=draws, warmup=20, n_threads=1)).fit(X)
+    fitted = model(inference=CollapsedGibbs(chains=1, draws=draws, warmup=20, n_threads=1), tune=None).fit(X)
     posterior = fitted.posterior_
     assert len(np.unique(posterior.n_clusters)) > 1, "draws that are all alike would test nothing"
     # Beyond 100 draws an evenly spaced subset stands for all.
@@ -112,7 +112,7 @@ def test_predictions_do_not_depend_on_the_other_rows_asked_for():
 @pytest.mark.parametrize("name", REAL)
 def test_the_density_integrates_to_one_over_the_line(name):
     X = _line()
-    fitted = model(name).fit(X)
+    fitted = model(name, tune=None).fit(X)
     # Midpoints in the angle u of x = 3 tan(u): the tails, t with three degrees of freedom or lighter, are in reach.
     angles = (np.arange(40_000) + 0.5) / 40_000 * np.pi - np.pi / 2
     density = np.exp(fitted.score_samples(3.0 * np.tan(angles)[:, None]))

@@ -174,7 +174,7 @@ class _Forgetful(ConcentrationUpdate):
 
 @pytest.mark.parametrize("name", ["pitman-yor-both", "dynamic"])
 def test_a_number_drawn_blindly_is_caught(name, rng):
-    case = CASES[name]._replace(n_draws=4_000)
+    case = CASES[name]._replace(n_draws=8_000)
     family, X = example(case.example)
     _, means, variances = _exact(family, X, case.prior)
     draws = _run(case, rng, _Forgetful())

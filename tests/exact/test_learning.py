@@ -26,7 +26,7 @@ from .chains import LIMIT, WARMUP, excess
 from .enumeration import log_evidences, log_priors
 from .problems import example
 
-N_ROWS = 6
+N_ROWS = 5
 LABELS = np.array([0, 0, 1, 1, 0, 2, 2])
 LEARNING = [name for name, cls in FAMILIES.items() if cls.spreads and name in FAMILY_CASES]
 
@@ -159,7 +159,7 @@ N_DRAWS = {"gibbs": 6_000, "uncollapsed": 6_000, "single-site": 12_000}
 
 
 def _one_column(case, prior):
-    """Six rows of one column, where at most two numbers are learned."""
+    """Five rows of one column, where at most two numbers are learned."""
     name, names = CASES[case]
     family, X = example(name)
     rows = np.ascontiguousarray(X[:N_ROWS, :1])

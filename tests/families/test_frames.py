@@ -89,9 +89,7 @@ def test_a_block_of_columns_has_one_family(frame):
     assert (1,) in blocks
 
 
-def test_few_rows_or_many_missing_cells_mean_no_correlations(frame):
-    few, _, _ = _read(frame[["height", "weight", "pulse", "born"]].head(60))
-    assert {column.family for column in few.values()} == {"diagonal-gaussian"}
+def test_many_missing_cells_mean_no_correlations(frame):
     incomplete = frame[["height", "weight"]].copy()
     incomplete.loc[:80, "weight"] = np.nan
     kinds, _, _ = _read(incomplete)

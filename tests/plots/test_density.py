@@ -15,6 +15,7 @@ from countless import plots
 from countless.plots.parts import marginal as _marginal
 from countless.plots.parts.fit import fitted
 from countless.posterior.data import Data
+from countless.priors import CRP
 
 
 def curve(ax):
@@ -88,7 +89,7 @@ def test_drawn_densities_have_the_predictive_as_their_mean(counts_of_events, rng
     fit = fitted(model)
     column = _marginal._Column(fit, 0, np.arange(fit.n_rows))
     points = np.arange(0.0, 40.0)
-    clusters = column.clusters(fit.labels, 1.5, {}, points)
+    clusters = column.clusters(fit.labels, CRP(1.5), {}, points)
     drawn = np.array([clusters.drawn(rng) for _ in range(3000)])
     expected = np.exp(np.logaddexp.reduce(clusters.log_parts(), axis=1))
     error = drawn.std(axis=0) / np.sqrt(len(drawn))

@@ -36,7 +36,7 @@ def test_names_resolve_to_objects():
 
 def test_unknown_names_list_what_exists():
     listed = ", ".join(map(repr, sorted(PRIORS)))
-    assert "'crp', 'finite-dirichlet', 'mixture-of-finite'" in listed
+    assert "'crp', 'dynamic-mixture-of-finite', 'finite-dirichlet'" in listed
     sentence = f"prior: 'foo' is not known; choose one of {listed}, or pass a countless.priors object"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         resolve_prior("foo")
@@ -116,7 +116,7 @@ def test_priors_are_values(prior):
         (lambda: FiniteDirichlet(float("inf")), "n_components must be a whole number of at least 1, got inf"),
         (
             lambda: MixtureOfFinite(1.0, 3),
-            "components must be GeometricCount(success), PoissonCount(rate)",
+            "components must be one of 'geometric', 'poisson', 'uniform', 'beta-negative-binomial'",
         ),
         (lambda: GeometricCount(1.0), "success must be a number between 0 and 1, got 1.0"),
         (lambda: PoissonCount(-1.0), "rate must be a positive finite number, got -1.0"),

@@ -37,6 +37,12 @@ class ComponentCount(Law):
     """A distribution of the number of components, on 1, 2, ...
 
     A new one says `log_pmf`, `log_tail` and `sample`; `last` where the number is bounded.
+
+    Examples
+    --------
+    >>> from countless.priors import GeometricCount
+    >>> round(float(GeometricCount(0.5).log_pmf(1)), 6)  # log(1/2)
+    -0.693147
     """
 
     is_count: ClassVar[bool] = True

@@ -99,7 +99,9 @@ def test_overlapping_components_climb_step_by_step(family, method, rng):
         "multinomial": rng.multinomial(12, [0.2, 0.3, 0.5], 120),
         "exponential": rng.exponential(rng.gamma(2.0, 2.0, (120, 1)), (120, 3)),
     }[family]
-    fitted = cl.FiniteMixture(4, family, method, restarts=1, tol=1e-7, max_iter=5000, random_state=0).fit(X)
+    # A weaker prior of the bins would let components of the one group die.
+    law = cl.families.Multinomial(1.0) if family == "multinomial" else family
+    fitted = cl.FiniteMixture(4, law, method, restarts=1, tol=1e-7, max_iter=5000, random_state=0).fit(X)
     assert fitted.n_iter_ > 10
     assert np.all(np.diff(fitted.objective_) >= -1e-10 * np.abs(fitted.objective_[1:]))
 
@@ -237,7 +239,7 @@ def test_as_many_components_as_clusters_leave_no_room():
     fitted = cl.FiniteMixture(2, "poisson", method=GIBBS, random_state=0).fit(X)
     assert fitted.predict_proba(X).shape == (40, 2)
     np.testing.assert_array_equal(fitted.predict(X), alternating(20))
-    same = cl.DPMixture("poisson", cl.priors.FiniteDirichlet(2), GIBBS, random_state=0).fit(X)
+    same = cl.DPMixture("poisson", cl.priors.FiniteDirichlet(2), GIBBS, random_state=0, tune=None).fit(X)
     np.testing.assert_array_equal(fitted.posterior_.labels, same.posterior_.labels)
     np.testing.assert_allclose(fitted.score_samples(X), same.score_samples(X), rtol=1e-12)
 

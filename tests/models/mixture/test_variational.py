@@ -126,7 +126,7 @@ def test_draws_come_from_the_approximation(rng):
     """Rows between two clusters waver, others do not; the log joint is prior times evidences of the drawn partition."""
     X = np.concatenate([rng.normal(0, 1, (60, 1)), rng.normal(7, 1, (60, 1)), [[3.5]]])
     prior = FiniteDirichlet(2, 1.0)
-    model = cl.DPMixture(prior=prior, inference=Variational(draws=400), random_state=0).fit(X)
+    model = cl.DPMixture(prior=prior, inference=Variational(draws=400), random_state=0, tune=None).fit(X)
     posterior = model.posterior_
     assert model.n_clusters_ == 2
     assert posterior.labels.shape == (1, 400, 121)

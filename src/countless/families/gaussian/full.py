@@ -91,7 +91,7 @@ class Gaussian(Family):
     """
 
     learnable: ClassVar = ("mean_strength", "scale", "dof")
-    spreads: ClassVar = {"mean": 1.0, "mean_strength": 1.0, "scale": 1.0, "dof": 0.7}
+    spreads: ClassVar = {"mean": 1.0, "mean_strength": 0.5, "scale": 0.5, "dof": 0.4}
     locations: ClassVar = ("mean",)
     statistics_stay: ClassVar = True
     missing: ClassVar = "drawn"

@@ -67,7 +67,6 @@ class GaussianKnownCovariance(Family):
     spreads: ClassVar = {"mean": 1.0, "covariance": 2.0, "mean_covariance": 1.0}
     locations: ClassVar = ("mean",)
     learns_by_column: ClassVar = False
-    statistics_stay: ClassVar = True
 
     covariance: ArrayLike | None = None
     mean: ArrayLike | None = None
@@ -104,16 +103,13 @@ class GaussianKnownCovariance(Family):
         )
 
     def prepare(self) -> KnownCovariance:
-        from scipy.linalg import eigh
-
         covariance = np.asarray(self.covariance, dtype=np.float64)
         within = math.exp(float(np.linalg.slogdet(covariance)[1]) / len(covariance))
-        variance, vectors = eigh(np.asarray(self.mean_covariance) / within, covariance / within)
-        whitener = np.ascontiguousarray(vectors.T)
+        whitener, variance = _whitening(covariance / within, np.asarray(self.mean_covariance) / within)
         return KnownCovariance(
             whitener,
             whitener @ np.asarray(self.mean, dtype=np.float64),
-            np.ascontiguousarray(variance) * within,
+            variance * within,
             np.array([within]),
             float(np.linalg.slogdet(whitener)[1]),
         )
@@ -148,6 +144,22 @@ class GaussianKnownCovariance(Family):
         noise = rng.standard_normal((n, len(parameters)))
         hyper = self.prepare()
         return (parameters + math.sqrt(hyper.within[0]) * noise) @ np.linalg.inv(hyper.whitener).T
+
+
+def _whitening(covariance: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A basis in which the first matrix is the identity and the second diagonal, and that diagonal.
+
+    Where one is a multiple of the other every rotation would do; none is made, so that rounding cannot choose one.
+    """
+    from scipy.linalg import cholesky, eigh, solve_triangular
+
+    whitener = solve_triangular(cholesky(covariance, lower=True), np.eye(len(covariance)), lower=True)
+    image = whitener @ other @ whitener.T
+    size = float(np.trace(image)) / len(image)
+    if np.allclose(image, size * np.eye(len(image)), rtol=0.0, atol=1e-9 * size):
+        return np.ascontiguousarray(whitener), np.full(len(image), size)
+    variance, vectors = eigh(other, covariance)
+    return np.ascontiguousarray(vectors.T), np.ascontiguousarray(variance)
 
 
 @implements(verbs.row_statistics, KnownCovariance)

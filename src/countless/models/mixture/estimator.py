@@ -35,6 +35,9 @@ from .posterior import MixturePosterior
 if TYPE_CHECKING:
     from ...report import Page
 
+# Scale of a column below which variances in the user's units would be zero.
+SMALLEST_UNIT = 1e-150
+
 
 @register_estimator("DPMixture")
 class DPMixture(Mixture, RunEstimator):
@@ -248,5 +251,10 @@ class DPMixture(Mixture, RunEstimator):
 
 
 def _learned_family(problem: Any, data: MixtureData, offsets: Any) -> Family:
-    """The family with learned hyperparameters at these offsets, in the user's units."""
-    return problem.tuned(offsets).family_in_units() if offsets else data.family
+    """The family with learned hyperparameters at these offsets, in the user's units.
+
+    Where the squares of these units are no numbers, those that have a unit cannot be told.
+    """
+    if not offsets or not (problem.scale.min() > SMALLEST_UNIT and problem.scale.max() < 1.0 / SMALLEST_UNIT):
+        return data.family
+    return problem.tuned(offsets).family_in_units()

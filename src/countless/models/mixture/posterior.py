@@ -162,7 +162,8 @@ class MixturePosterior(Posterior):
         """Numbers of each draw that no renumbering of clusters can change."""
         found = super().quantities()
         first = {name: found.pop(name) for name in ("n_clusters", "log_joint", "entropy", "largest_share")}
-        learned = {name: sizes for name, sizes in self.hyperparameters.items() if self.log_factors[name].ndim == 2}
+        entries = {name for name, logs in self.log_factors.items() if logs.ndim > 2}
+        learned = {name: sizes for name, sizes in self.hyperparameters.items() if name not in entries}
         return {**first, **found, **learned}
 
     def parameters_of(self, chain: int, draw: int) -> dict[str, FloatArray]:
