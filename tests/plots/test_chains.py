@@ -57,16 +57,16 @@ def test_learned_hyperparameters_can_be_traced(faithful):
     assert figure.get_suptitle().replace("\n", " ") == diagnostics.verdict
     told = figure.axes[2].texts[0].get_text()
     assert told.startswith(f"R-hat {diagnostics.quantities[1].rhat:.2f}, effective draws ")
-    with pytest.raises(ValueError, match="quantity: 'scale' is unknown; choose one of 'n_clusters', 'log_joint'"):
-        plots.traces(model, "scale")
+    with pytest.raises(ValueError, match="quantity: 'spread' is unknown; choose one of 'n_clusters', 'log_joint'"):
+        plots.traces(model, "spread")
     learned = np.linspace(1.0, 2.0, 80).reshape(2, 40)
-    model.posterior_.hyperparameters["scale"] = learned
+    model.posterior_.hyperparameters["spread"] = learned
     try:
-        ax = plots.traces(model, "scale")
+        ax = plots.traces(model, "spread")
         np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], learned)
         assert len(plots.chains(model).axes) == 10
     finally:
-        del model.posterior_.hyperparameters["scale"]
+        del model.posterior_.hyperparameters["spread"]
 
 
 def test_a_single_partition_has_no_chains_but_steps(single_partition, approximation, faithful):

@@ -36,7 +36,7 @@ class PitmanYor(TwoParameterPrior):
         learned and then positive; None stands for ``Gamma(1, 1)``.
     discount : float, Beta or None
         A number of at least 0 and less than 1: larger values give more small clusters. Or a `Beta`, from which it is
-        learned; None stands for ``Beta(1, 1)``. A partition of few rows says little about the discount.
+        learned; None stands for ``Beta(1, 3)``, with mean 1/4: few rows say little about the discount.
 
     References
     ----------
@@ -76,7 +76,7 @@ class PitmanYor(TwoParameterPrior):
         return float(value)
 
     def _default_of(self, name: str) -> Any:
-        return Beta(1.0, 1.0) if name == "discount" else super()._default_of(name)
+        return Beta(1.0, 3.0) if name == "discount" else super()._default_of(name)
 
     def _new_weights(self, n_clusters: FloatArray) -> FloatArray:
         return np.asarray(self._require_number() + self._require_number("discount") * n_clusters)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.special import LOG_2PI, scatter
+from ...core.special import LOG_2PI, less, scatter
 from .. import verbs
 from ..arrays import column_moments, per_column
 from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
@@ -64,7 +64,7 @@ class GaussianKnownCovariance(Family):
     """
 
     learnable: ClassVar = ("covariance", "mean_covariance")
-    spreads: ClassVar = {"mean": 1.0, "covariance": 2.0, "mean_covariance": 1.0}
+    spreads: ClassVar = {"mean": 1.0, "covariance": 0.3, "mean_covariance": 0.5}
     locations: ClassVar = ("mean",)
     learns_by_column: ClassVar = False
 
@@ -200,6 +200,22 @@ def _log_predictive(family, statistics, cache, k, row, work):
         difference = work[1 + j] - cache[k, 1 + j]
         square += difference * difference * cache[k, 1 + d + j]
     return cache[k, 0] - 0.5 * square
+
+
+@implements(verbs.log_predictive_without, KnownCovariance)
+def _log_predictive_without(family, statistics, cache, k, row, work):
+    d = row.size
+    verbs.row_statistics(family, row, work)
+    within = family.within[0]
+    others = less(statistics[k, 0], 1.0)
+    value = family.log_det - 0.5 * d * LOG_2PI
+    for j in range(d):
+        precision = 1.0 / family.variance[j] + others / within
+        total = less(statistics[k, 1 + j], work[1 + j]) if others > 0.0 else 0.0
+        mean = (family.mean[j] / family.variance[j] + total / within) / precision
+        spread = within + 1.0 / precision
+        value -= 0.5 * (math.log(spread) + (work[1 + j] - mean) ** 2 / spread)
+    return value
 
 
 @implements(verbs.log_marginal, KnownCovariance)
