@@ -155,7 +155,7 @@ CASES = {
     "gaussian scale": ("gaussian", ("scale",)),
     "known covariance": ("gaussian-known-covariance", ("covariance",)),
 }
-N_DRAWS = {"gibbs": 6_000, "uncollapsed": 6_000, "single-site": 12_000}
+N_DRAWS = {"gibbs": 3_000, "uncollapsed": 3_000, "single-site": 8_000}
 
 
 def _one_column(case, prior):
@@ -170,7 +170,7 @@ def _exact(problem):
     """Posterior of the partitions; mean and variance of the first offset: the trapezoid rule."""
     law = problem.law
     learned = np.flatnonzero(law.spreads > 0)
-    axes = [np.linspace(-4.5, 4.5, 41 if len(learned) == 1 else 23) * law.spreads[at] for at in learned]
+    axes = [np.linspace(-4.5, 4.5, 31 if len(learned) == 1 else 15) * law.spreads[at] for at in learned]
     points = np.array(list(product(*axes)))
     heights = norm(0.0, law.spreads[learned]).logpdf(points).sum(axis=1)
     rows = problem.table.local(problem.X)
@@ -226,7 +226,7 @@ def test_sticks(rng):
     """With as many sticks as components, the truncated prior is the prior itself."""
     problem = _one_column("poisson", FiniteDirichlet(4, 2.0))
     schedule = Schedule([LearnHyperparameters(), BlockedSweep(4, 4)])
-    assert _agrees(*_draws(problem, schedule, rng, 8_000), _exact(problem), rng)
+    assert _agrees(*_draws(problem, schedule, rng, 4_000), _exact(problem), rng)
 
 
 class _Blind:

@@ -135,8 +135,9 @@ def test_a_run_that_decides_its_length_is_made_longer_by_rounds(tmp_path):
 
 def test_a_run_stopped_by_the_clock_continues(tmp_path):
     X = np.random.default_rng(0).standard_normal((12, 1))
-    whole = cl.DPMixture(inference=CollapsedGibbs(chains=2), random_state=4, tune=None).fit(X)
-    timed = CollapsedGibbs(chains=2, max_seconds=0.1)
+    length = {"chains": 2, "draws": 600, "warmup": 100}
+    whole = cl.DPMixture(inference=CollapsedGibbs(**length), random_state=4, tune=None).fit(X)
+    timed = CollapsedGibbs(**length, max_seconds=0.1)
     model = cl.DPMixture(inference=timed, random_state=4, tune=None).fit(X, checkpoint=tmp_path, checkpoint_every=0.0)
     while model.posterior_.interrupted:
         assert "stopped by max_seconds" in report.unfinished(model.posterior_)

@@ -10,8 +10,8 @@ from ....priors.verbs import Prior
 from .sampling import sweep_cost
 
 # Cost of a sweep up to which "auto" samples: the first round, 350 sweeps of four chains, takes a minute or two on two
-# cores (14,000 rows of five correlated columns). Beyond it, "auto" optimises.
-SAMPLING_LIMIT = 3e6
+# cores (30,000 rows of ten correlated columns). Beyond it, "auto" optimises.
+SAMPLING_LIMIT = 2e7
 
 
 def resolve_inference(
