@@ -129,7 +129,7 @@ def test_rows_of_one_kind_and_a_single_row():
     [
         (
             "bayes",
-            "tune: 'bayes' is not known; choose one of 'cross-validation', 'empirical-bayes', 'greedy', 'sample'",
+            "tune: 'bayes' is not known; choose one of 'cross-validation', 'empirical-bayes', 'greedy', 'learn'",
         ),
         (Sample, "got the class Sample; pass an instance"),
         (Sample(("spread",)), "names: 'spread' is not a hyperparameter of this family; choose among 'mean_strength'"),

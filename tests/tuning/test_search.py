@@ -15,9 +15,12 @@ from countless.families import FAMILIES
 from countless.inference import MAP, CollapsedGibbs, Problem
 from countless.priors import CRP
 from countless.tuning import CrossValidation, EmpiricalBayes, Greedy
-from estimators.cases import FAMILY_NAMES, GIBBS, PRIORS, SEARCH, two_groups
+from estimators.cases import FAMILY_NAMES, GIBBS, SEARCH, two_groups
 
 every_family = pytest.mark.parametrize("name", FAMILY_NAMES)
+
+# Priors that learn the concentration alone, which is all that the log joint by hand below knows.
+ONE_NUMBER = ("crp", "finite-dirichlet", "mixture-of-finite")
 
 
 def _log_joint(model, X):
@@ -35,8 +38,8 @@ def _log_joint(model, X):
 @pytest.mark.parametrize("tune", ["empirical-bayes", "greedy"])
 def test_the_objective_never_falls_and_is_the_log_joint(name, tune):
     X = two_groups(name)
-    prior = PRIORS[FAMILY_NAMES.index(name) % 3]
-    fixed = cl.DPMixture(name, prior, SEARCH, random_state=0).fit(X)
+    prior = ONE_NUMBER[FAMILY_NAMES.index(name) % 3]
+    fixed = cl.DPMixture(name, prior, SEARCH, random_state=0, tune=None).fit(X)
     tuned = cl.DPMixture(name, prior, SEARCH, tune=tune, random_state=0).fit(X)
     objective = tuned.posterior_.objective
     assert np.all(np.diff(objective) >= -1e-9 * np.abs(objective[:-1]))

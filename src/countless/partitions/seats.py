@@ -181,6 +181,8 @@ class Seats:
             raise ValueError("the state of a chain holds labels of the wrong shape or type")
         seats = cls.__new__(cls)
         seats.prior, seats.n_clusters, seats.fixed = prior, n_clusters, fixed
+        if seats.concentration != numbers["concentration"]:
+            raise ValueError(f"the state of a chain holds the concentration {numbers['concentration']}")
         seats.arrays = seats._arrays(*(part.copy() for part in found))
         if not seats.agrees():
             raise ValueError("the state of a chain holds labels that do not agree with its clusters")
