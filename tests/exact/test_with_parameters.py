@@ -26,11 +26,10 @@ from .problems import EXAMPLES, PRIORS, example
 from .test_controls import WithTable
 
 N_DRAWS = 3_000
-# At a given number of components the dynamic mixture is the finite Dirichlet prior, which is tried already.
-OTHERS = [name for name in PRIORS if name not in ("crp", "dynamic-mixture-of-finite")]
+OTHERS = [name for name in PRIORS if name != "crp"]
 WIDE = "gaussian-14-columns"
 NAMES = [name for name in EXAMPLES if name != WIDE]
-PAIRS = [(name, "crp") for name in NAMES] + [(name, OTHERS[at % 3]) for at, name in enumerate(NAMES)]
+PAIRS = [(name, "crp") for name in NAMES] + [(name, OTHERS[at % len(OTHERS)]) for at, name in enumerate(NAMES)]
 
 
 def _excess(name, prior, moves, rng, thin, n_draws=N_DRAWS):
@@ -46,11 +45,11 @@ def test_parameters_of_clusters(name, prior, rng):
 
 @pytest.mark.parametrize(("name", "prior"), PAIRS)
 def test_parameters_of_rows(name, prior, rng):
-    assert _excess(name, PRIORS[prior], [SingleSiteSweep()], rng, thin=6) <= LIMIT
+    assert _excess(name, PRIORS[prior], [SingleSiteSweep()], rng, thin=20) <= LIMIT
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sweep", "thin"), [(ParameterSweep, 4), (SingleSiteSweep, 12)], ids=["clusters", "rows"])
+@pytest.mark.parametrize(("sweep", "thin"), [(ParameterSweep, 4), (SingleSiteSweep, 40)], ids=["clusters", "rows"])
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_pair_at_length(name, prior, sweep, thin, rng):
