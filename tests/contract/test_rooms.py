@@ -131,8 +131,6 @@ COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "gen
 
 @every_file
 def test_one_place_compiles(file):
-    if file == "core/jit.py":
-        return
     for node in ast.walk(_tree(file)):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         names = {name} | ({alias.name for alias in node.names} if isinstance(node, ast.ImportFrom) else set())
@@ -140,7 +138,9 @@ def test_one_place_compiles(file):
 
 
 def test_the_one_place_does():
-    assert any(isinstance(node, ast.Attribute) and node.attr == "njit" for node in ast.walk(_tree("core/jit.py")))
+    assert "numba.core.registry.CPUDispatcher" in set(_modules("core/linking.py"))
+    others = (file for file in FILES if file != "core/linking.py")
+    assert not [file for file in others if any("Dispatcher" in module for module in _modules(file))]
 
 
 PICKLERS = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "jsonpickle"}

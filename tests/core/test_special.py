@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import mpmath
+import numba
 import numpy as np
 import pytest
 from scipy import special, stats
 
-from countless.core import special as tools
-from countless.core.jit import kernel
+from countless.core import special as functions
+from countless.core.jit import OPTIONS, kernel
+from countless.core.linking import InnerKernel
 
 SIGNIFICANCE = 1e-6
+
+
+def _compiled(function):
+    """What Python would run as it is written, as kernels have it."""
+    if not isinstance(function, InnerKernel):
+        return function
+
+    @numba.njit(**OPTIONS)
+    def call(*arguments):
+        return function(*arguments)
+
+    return call
+
+
+tools = SimpleNamespace(**{name: _compiled(value) for name, value in vars(functions).items()})
 
 
 # --- special functions ------------------------------------------------------------
@@ -74,7 +92,7 @@ def test_log_choose(n):
 
 @kernel
 def _prior_plus_rest(prior, total, part):
-    return prior + tools.less(total, part)
+    return prior + functions.less(total, part)
 
 
 def test_a_tiny_prior_survives_a_row_that_leaves():

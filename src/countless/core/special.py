@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .jit import exact_kernel, kernel
+from .jit import exact_kernel, inner_kernel, kernel
 
 LOG_2PI = math.log(2.0 * math.pi)
 LOG_PI = math.log(math.pi)
@@ -35,21 +35,21 @@ def less(total, part):
     return total - part
 
 
-@kernel
+@inner_kernel
 def scatter(squares, about):
     """Sum of squares less that about the mean; zero where all that is left is rounding, as for equal rows."""
     left = squares - about
     return left if left > 2e-15 * squares else 0.0
 
 
-@kernel
+@inner_kernel
 def _stirling(x):
     """log Gamma(x) less its leading part (x - 1/2) log x - x + log(2 pi) / 2 (Abramowitz and Stegun 1964, 6.1.41)."""
     square = 1.0 / (x * x)
     return (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260 - square / 1680))) / x
 
 
-@kernel
+@inner_kernel
 def log_rising(start, count):
     """log of start (start + 1) ... (start + count - 1) = log Gamma(start + count) - log Gamma(start).
 
@@ -70,7 +70,7 @@ def log_rising(start, count):
     return value + (_stirling(end) - _stirling(start))
 
 
-@kernel
+@inner_kernel
 def log_beta(a, b):
     """log of the beta function, accurate where both arguments are large (Didonato and Morris 1992, algorithm 708)."""
     small, large = min(a, b), max(a, b)
@@ -83,7 +83,7 @@ def log_beta(a, b):
     return value + 0.5 * (LOG_2PI - math.log(large)) + _stirling(small) + _stirling(large) - _stirling(total)
 
 
-@kernel
+@inner_kernel
 def log_beta_ratio(a, b, more_a, more_b):
     """log of B(a + more_a, b + more_b) / B(a, b), the evidence of ``more_a`` successes and ``more_b`` failures."""
     more = more_a + more_b
@@ -92,7 +92,7 @@ def log_beta_ratio(a, b, more_a, more_b):
     return _log_beta_ratio_of_many(a, b, more_a, more_b)
 
 
-@kernel
+@inner_kernel
 def _log_beta_ratio_of_many(a, b, more_a, more_b):
     """The same where the rising factorials are so long that their difference would be rounding."""
     if more_a + more_b > a + b:
@@ -107,7 +107,7 @@ def _log_beta_ratio_of_many(a, b, more_a, more_b):
     return nearly + log_rising(b, more_b) - log_rising(far, more_b)
 
 
-@kernel
+@inner_kernel
 def log_choose(n, k):
     """log of the binomial coefficient, n over k, without the difference of large log-gammas."""
     fewer = min(k, n - k)
@@ -134,7 +134,7 @@ def digamma(x):
     return shifted + math.log(x) - 0.5 / x - series
 
 
-@kernel
+@inner_kernel
 def draw_from_logs(rng, log_weights, n):
     """Index drawn with probability proportional to exp(log_weights[:n]), one of them finite; they are overwritten."""
     largest = log_weights[0]
@@ -154,7 +154,7 @@ def draw_from_logs(rng, log_weights, n):
     return n - 1
 
 
-@kernel
+@inner_kernel
 def log_gamma_draw(rng, shape):
     """log of a gamma draw; below one by Gamma(shape + 1) U^(1 / shape), which never rounds to zero in logs."""
     if shape >= 1.0:
@@ -162,7 +162,7 @@ def log_gamma_draw(rng, shape):
     return math.log(rng.standard_gamma(shape + 1.0)) + math.log(1.0 - rng.random()) / shape
 
 
-@kernel
+@inner_kernel
 def normalise_logs(values, k, start, stop):
     """Turn logarithms ``values[k, start:stop]`` into probabilities; a floor keeps their own logarithms finite."""
     largest = -math.inf
@@ -176,7 +176,7 @@ def normalise_logs(values, k, start, stop):
         values[k, s] /= total
 
 
-@kernel
+@inner_kernel
 def log_sum_exp(values, n):
     """log of the sum of exp(values[:n])."""
     largest = values[0]
@@ -191,7 +191,7 @@ def log_sum_exp(values, n):
     return largest + math.log(total)
 
 
-@kernel
+@inner_kernel
 def shuffle(rng, values, n):
     """Fisher-Yates on ``values[:n]``, with uniform draws only so that it is the same with and without JIT."""
     for last in range(n - 1, 0, -1):
@@ -199,7 +199,7 @@ def shuffle(rng, values, n):
         values[last], values[other] = values[other], values[last]
 
 
-@kernel
+@inner_kernel
 def factorise(matrix, k, at, d):
     """Cholesky factor of the packed lower triangle in ``matrix[k, at:]``, in place; False if not positive."""
     start = at
@@ -223,7 +223,7 @@ def factorise(matrix, k, at, d):
     return True
 
 
-@kernel
+@inner_kernel
 def rank_one(matrix, k, at, d, vector, sign):
     """Factor of L L' + sign v v' from the packed factor L, in place; ``vector`` is used up.
 
@@ -251,7 +251,7 @@ def rank_one(matrix, k, at, d, vector, sign):
     return True
 
 
-@kernel
+@inner_kernel
 def solved_square(matrix, k, at, d, vector):
     """v' (L L')^-1 v for the packed factor L; ``vector`` is overwritten with L^-1 v."""
     start = at
@@ -266,7 +266,7 @@ def solved_square(matrix, k, at, d, vector):
     return total
 
 
-@kernel
+@inner_kernel
 def log_determinant(matrix, k, at, d):
     """log det(L L') of the packed factor L, with one logarithm where the product allows."""
     start = at
@@ -281,7 +281,7 @@ def log_determinant(matrix, k, at, d):
     return 2.0 * (total + math.log(product))
 
 
-@kernel
+@inner_kernel
 def solve_transposed(matrix, k, at, d, vector):
     """L'^-1 v in place for the packed factor L: turns standard normals into draws with covariance (L L')^-1."""
     start = at + d * (d + 1) // 2

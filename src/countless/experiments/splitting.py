@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..core.validate import as_rows, by_first_appearance, choose, whole_number
 from ..families import Family, FloatArray, localise, resolve_family, verbs
 from ..models.finite.criteria import penalty
@@ -151,7 +151,7 @@ def _sweep(family, rows, labels, sizes, statistics, cache, work, parameters, pri
     return moves
 
 
-@kernel
+@inner_kernel
 def _log_add(a, b):
     top = max(a, b)
     if top == -math.inf:

@@ -5,7 +5,7 @@ Every module here is imported once, and each family it registers becomes a name 
 
 from __future__ import annotations
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..core.register import import_folder
 from ..core.special import digamma, log_beta_ratio, log_rising
 from . import verbs
@@ -26,6 +26,7 @@ __all__ = [
     "Table",
     "digamma",
     "implements",
+    "inner_kernel",
     "kernel",
     "linear_in_row",
     "localise",

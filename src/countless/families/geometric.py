@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..core.special import FEW_FACTORS, digamma, less, log_beta_ratio, log_gamma_draw, log_rising
 from . import verbs
 from .arrays import per_column, require_counts
@@ -93,7 +93,7 @@ def _row_statistics(family, row, out):
         out[1 + j] = row[j]
 
 
-@kernel
+@inner_kernel
 def _log_column(a, b, count):
     """log of B(a + 1, b + count) / B(a, b); most counts are small, and a single success is one logarithm."""
     if count < FEW_FACTORS:

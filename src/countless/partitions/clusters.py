@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..families import verbs
 from ..families.base import Family
 
@@ -117,7 +117,7 @@ class Clusters:
         return clusters
 
 
-@kernel
+@inner_kernel
 def clear(family, clusters, k):
     """Make slot ``k`` an empty cluster, free of what rounding left behind."""
     for s in range(clusters.statistics.shape[1]):

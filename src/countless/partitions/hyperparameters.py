@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..families import verbs
 from ..families.learnable import Law
 from .clusters import ClusterArrays
@@ -87,7 +87,7 @@ def _install(hyper, base, spreads, offsets):
             at += 1
 
 
-@kernel
+@inner_kernel
 def _log_density(hyper, base, clusters, slots, spread, j, c, value, given_parameters):
     """Log density of one offset given all others, up to a constant; the hyperparameter stays at this offset."""
     z = value / spread
@@ -118,7 +118,7 @@ def _draw(hyper, base, rng, clusters, slots, spreads, chosen, offsets, given_par
             at += 1
 
 
-@kernel
+@inner_kernel
 def _slice(hyper, base, rng, clusters, slots, spread, j, c, value, given_parameters):
     """One step of slice sampling: out by steps of the prior's spread, then in by shrinking."""
     level = _log_density(hyper, base, clusters, slots, spread, j, c, value, given_parameters)

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..families import verbs
 from .partition import Partition
 from .seats import retire
@@ -71,7 +71,7 @@ def _join(family, seats, clusters, n_clusters):
     return n_clusters
 
 
-@kernel
+@inner_kernel
 def _merge_gain(family, seats, clusters, n_clusters, a, b):
     """Gain in log joint from merging clusters ``a`` and ``b``, but for the factor of the number of clusters."""
     joined = seats.active[n_clusters]
@@ -111,7 +111,7 @@ def _divide(family, rng, rows, seats, clusters, n_clusters, members, tries):
     return n_clusters
 
 
-@kernel
+@inner_kernel
 def _halve(family, rng, rows, seats, clusters, n_clusters, members, far_apart):
     """Split a cluster from two seeds by conditional modes; kept, and True, if the log joint gains."""
     active, sizes, labels = seats.active, seats.sizes, seats.labels
@@ -149,7 +149,7 @@ def _halve(family, rng, rows, seats, clusters, n_clusters, members, far_apart):
     return True
 
 
-@kernel
+@inner_kernel
 def _worst(family, rows, clusters, members, k, but):
     statistics, cache, work = clusters.statistics, clusters.cache, clusters.work
     lowest, worst = math.inf, -1
@@ -161,7 +161,7 @@ def _worst(family, rows, clusters, members, k, but):
     return worst
 
 
-@kernel
+@inner_kernel
 def _settle(family, rows, seats, clusters, members, in_a, a, b):
     """One pass of conditional modes between the two halves; returns whether any row changed sides."""
     statistics, cache, work = clusters.statistics, clusters.cache, clusters.work

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..core.special import draw_from_logs
 from ..families import verbs
 from .clusters import clear, refresh_slots
@@ -119,7 +119,7 @@ def _sweep(family, rng, rows, log_new, seats, clusters, n_clusters, first):
     return rows.shape[0], n_clusters
 
 
-@kernel
+@inner_kernel
 def _open(family, rng, seats, clusters, k, row):
     """Make slot ``k`` the cluster of ``row`` alone, with parameters from the posterior given this row."""
     clear(family, clusters, k)
@@ -128,7 +128,7 @@ def _open(family, rng, seats, clusters, k, row):
     verbs.draw_parameters(family, clusters.statistics, clusters.cache, k, rng, clusters.parameters)
 
 
-@kernel
+@inner_kernel
 def _publish(family, parameters, k, natural, naturals):
     verbs.natural(family, parameters, k, natural)
     for s in range(natural.size):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel
 from ..core.validate import by_first_appearance
 from ..priors.verbs import Prior
 
@@ -201,13 +201,13 @@ def _thawed_prior(prior: Prior, numbers: Mapping[str, Any]) -> Prior:
     return prior.with_numbers(found)
 
 
-@kernel
+@inner_kernel
 def log_size_weight(size, offset):
     """Factor of the prior for one group: log of (1 + offset) (2 + offset) ... (size - 1 + offset)."""
     return math.lgamma(size + offset) - math.lgamma(1.0 + offset)
 
 
-@kernel
+@inner_kernel
 def retire(active, n_clusters, k):
     """Free slot ``k``: the last slot in use takes its place in the list."""
     for position in range(n_clusters):

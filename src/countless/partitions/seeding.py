@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..families.verbs import required
 from .sums import weight_of
 
@@ -45,7 +45,7 @@ def seed_losses(source, i, out):
     """Write into ``out`` what each row loses when row ``i`` is its seed; losses below zero count as zero in draws."""
 
 
-@kernel
+@inner_kernel
 def draw_index(rng, shares):
     """An index drawn in proportion to ``shares``; -1, and no random number used, where all of them are zero."""
     total = 0.0
@@ -64,7 +64,7 @@ def draw_index(rng, shares):
     return last
 
 
-@kernel
+@inner_kernel
 def take_seed(chosen, losses, number, seeds):
     """Make row ``chosen`` seed ``number``, with its ``losses``; returns the largest loss that is left."""
     seeds.rows[number] = chosen

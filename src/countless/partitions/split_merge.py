@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..core.special import shuffle
 from ..families import verbs
 from .clusters import clear
@@ -69,7 +69,7 @@ def _propose(family, rng, rows, seats, clusters, n_clusters, members, n_proposal
     return n_clusters
 
 
-@kernel
+@inner_kernel
 def _chance_same(n_clusters, size):
     """Probability that the second anchor is taken from the first one's cluster, of the given size."""
     if size == 1:
@@ -77,7 +77,7 @@ def _chance_same(n_clusters, size):
     return 1.0 if n_clusters == 1 else 0.5
 
 
-@kernel
+@inner_kernel
 def collect(labels, members, a, b):
     """List the rows of clusters ``a`` and ``b``; returns how many."""
     n = 0
@@ -88,7 +88,7 @@ def collect(labels, members, a, b):
     return n
 
 
-@kernel
+@inner_kernel
 def _take_out(members, n, row):
     """Move ``row`` to the end of ``members[:n]``."""
     for m in range(n):
@@ -97,7 +97,7 @@ def _take_out(members, n, row):
             return
 
 
-@kernel
+@inner_kernel
 def _take_random(rng, members, n):
     """Move a random entry to the end of ``members[:n]`` and return it."""
     chosen = int(rng.random() * n)
@@ -105,7 +105,7 @@ def _take_random(rng, members, n):
     return members[n - 1]
 
 
-@kernel
+@inner_kernel
 def _partner_scores(family, row, seats, clusters, n_clusters, own):
     """Fill the log weights with the predictives of the clusters other than ``own``; returns the largest."""
     largest = -math.inf
@@ -119,7 +119,7 @@ def _partner_scores(family, row, seats, clusters, n_clusters, own):
     return largest
 
 
-@kernel
+@inner_kernel
 def _total_weight(scores, n, largest):
     total = 0.0
     for position in range(n):
@@ -127,7 +127,7 @@ def _total_weight(scores, n, largest):
     return total
 
 
-@kernel
+@inner_kernel
 def _choose_partner(family, rng, row, seats, clusters, n_clusters, own):
     scores = seats.log_weights
     largest = _partner_scores(family, row, seats, clusters, n_clusters, own)
@@ -145,7 +145,7 @@ def _choose_partner(family, rng, row, seats, clusters, n_clusters, own):
     return last
 
 
-@kernel
+@inner_kernel
 def _log_merge_choice(family, row, seats, clusters, n_clusters, own, size, partner):
     """log P(the second anchor is a given member of ``partner``), the first one's cluster having ``size`` rows.
 
@@ -168,7 +168,7 @@ def _log_merge_choice(family, row, seats, clusters, n_clusters, own, size, partn
     return math.log1p(-_chance_same(2, size)) + math.log(chance) - math.log(seats.sizes[partner])
 
 
-@kernel
+@inner_kernel
 def seed_cluster(family, rows, seats, clusters, k, i):
     """Make slot ``k`` the cluster of row ``i`` alone."""
     clear(family, clusters, k)
@@ -176,13 +176,13 @@ def seed_cluster(family, rows, seats, clusters, k, i):
     join_cluster(family, rows[i], seats, clusters, k)
 
 
-@kernel
+@inner_kernel
 def join_cluster(family, row, seats, clusters, k):
     verbs.add(family, clusters.statistics, clusters.cache, k, row, clusters.work)
     seats.sizes[k] += 1
 
 
-@kernel
+@inner_kernel
 def log_odds(family, row, seats, clusters, a, b):
     """log of the Gibbs odds that ``row`` joins ``a`` rather than ``b``."""
     statistics, cache, work = clusters.statistics, clusters.cache, clusters.work
@@ -193,7 +193,7 @@ def log_odds(family, row, seats, clusters, a, b):
     )
 
 
-@kernel
+@inner_kernel
 def _log_logistic(x):
     """log(1 / (1 + exp(-x)))."""
     if x > 0.0:
@@ -201,13 +201,13 @@ def _log_logistic(x):
     return x - math.log1p(math.exp(x))
 
 
-@kernel
+@inner_kernel
 def log_cluster(family, clusters, k, size, offset):
     """What a cluster contributes to the log joint."""
     return verbs.log_marginal(family, clusters.statistics, clusters.cache, k) + log_size_weight(size, offset)
 
 
-@kernel
+@inner_kernel
 def log_split_ratio(family, seats, clusters, n_clusters, own, a, b):
     """log p(cluster ``own`` divided into ``a`` and ``b``) - log p(as it is)."""
     sizes, offset = seats.sizes, seats.offset
@@ -220,7 +220,7 @@ def log_split_ratio(family, seats, clusters, n_clusters, own, a, b):
     )
 
 
-@kernel
+@inner_kernel
 def keep_split(seats, n_clusters, own, a, b, members, in_a):
     """Put slots ``a`` and ``b``, the first two free ones, in place of ``own``, and label its members."""
     for m in range(members.size):
@@ -233,7 +233,7 @@ def keep_split(seats, n_clusters, own, a, b, members, in_a):
     seats.active[n_clusters + 1] = own
 
 
-@kernel
+@inner_kernel
 def _split(family, rng, rows, seats, clusters, n_clusters, members, i, j):
     """Propose to divide the cluster of ``i`` and ``j``; returns 1 if accepted, else 0."""
     labels, sizes = seats.labels, seats.sizes
@@ -267,7 +267,7 @@ def _split(family, rng, rows, seats, clusters, n_clusters, members, i, j):
     return 1
 
 
-@kernel
+@inner_kernel
 def _merge(family, rng, rows, seats, clusters, n_clusters, members, i, j):
     """Propose to join the clusters of ``i`` and ``j``; returns 1 if accepted, else 0."""
     labels, sizes, active, statistics = seats.labels, seats.sizes, seats.active, clusters.statistics
@@ -312,7 +312,7 @@ def _merge(family, rng, rows, seats, clusters, n_clusters, members, i, j):
     return 1
 
 
-@kernel
+@inner_kernel
 def _with_reverse_split(family, rows, seats, clusters, members, anchors, halves, log_ratio, log_threshold):
     """Add log q of the allocation that would split the pair again; gives up once below the threshold."""
     own = seats.labels[anchors[0]]

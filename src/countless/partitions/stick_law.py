@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..core.special import digamma, log_sum_exp
 from ..priors.verbs import Prior
 from .seats import FloatArray
@@ -119,7 +119,7 @@ def log_expected_weights(sticks: Sticks) -> FloatArray:
     return np.append(np.log(sticks.first / total) + log_rest[:-1], log_rest[-1])
 
 
-@kernel
+@inner_kernel
 def _expected_logs(first, second):
     """E log v and E log(1 - v); a stick that takes all that is left has v = 1 and no say in the bound."""
     if not second > 0.0:
@@ -137,7 +137,7 @@ def _expected_log_weights(first, second, out):
         before += log_rest
 
 
-@kernel
+@inner_kernel
 def _log_sum_of_terms(a, b, log_weights, log_betas, first, second, terms):
     """Fills log w_j + l_j and returns the log of the sum of their exponentials."""
     n_sticks = first.size

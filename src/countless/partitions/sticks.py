@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..core.special import log_gamma_draw
 from .seats import FloatArray, IntArray
 
@@ -57,7 +57,7 @@ def _break_sticks(rng, counts, a, b, log_weights):
     log_weights[n_sticks - 1] = log_left
 
 
-@kernel
+@inner_kernel
 def _log_beta(a, b):
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 

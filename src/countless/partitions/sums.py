@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..families import verbs
 
 # Each row counts once.
 NO_WEIGHTS = np.empty(0)
 
 
-@kernel
+@inner_kernel
 def weight_of(weights, i):
     """Weight of row ``i``; an empty array counts each row once."""
     return weights[i] if weights.size else 1.0
 
 
-@kernel
+@inner_kernel
 def add_row(statistics, weight, sums, k):
     """Add the statistics of one row, times its weight, to those of cluster ``k``."""
     for s in range(sums.shape[1]):

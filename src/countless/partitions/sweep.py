@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ..core.jit import kernel
+from ..core.jit import inner_kernel, kernel
 from ..core.special import draw_from_logs
 from ..families import verbs
 from .clusters import clear
@@ -121,7 +121,7 @@ def _sweep(family, rng, rows, log_new, seats, clusters, n_clusters, order, first
     return order.size, n_clusters, moved
 
 
-@kernel
+@inner_kernel
 def redraw_missing(family, rng, clusters, k, row):
     """Draw the missing cells of a row again, in the cluster where it stays."""
     statistics, cache, work = clusters.statistics, clusters.cache, clusters.work

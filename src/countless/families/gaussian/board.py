@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel
 from ...core.special import NEGLIGIBLE
 from .. import verbs
 from ..verbs import implements
@@ -92,7 +92,7 @@ def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, r
             scores[k] += verbs.log_predictive(family, statistics, cache, k, row, work)
 
 
-@kernel
+@inner_kernel
 def _log1p_of_little(y):
     """log(1 + y) for 0 <= y <= LITTLE to double precision, without a branch so that a loop over it is vectorised.
 

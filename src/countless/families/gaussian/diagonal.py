@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel
 from ...core.special import LOG_2PI, LOG_PI, digamma, less, log_rising
 from .. import verbs
 from ..arrays import column_moments, per_column
@@ -116,7 +116,7 @@ def _row_statistics(family, row, out):
         out[1 + d + j] = row[j] * row[j]
 
 
-@kernel
+@inner_kernel
 def _posterior(family, n, total, squares, j):
     """Strength, mean, scale and dof of column ``j`` after ``n`` rows."""
     strength = family.mean_strength[j] + n
@@ -124,7 +124,7 @@ def _posterior(family, n, total, squares, j):
     return strength, mean, family.scale[j] + _growth(family, n, total, squares, j), family.dof[j] + n
 
 
-@kernel
+@inner_kernel
 def _growth(family, n, total, squares, j):
     """What ``n`` rows add to the scale: their scatter, and the distance of their mean from that of the prior.
 
@@ -182,7 +182,7 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
-@kernel
+@inner_kernel
 def _evidence_of_column(family, statistics, k, j):
     d = family.mean.size
     n = statistics[k, 0]

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel
 from ...core.special import LOG_PI, factorise, log_rising, solved_square
 from .. import verbs
 from ..verbs import implements
@@ -36,7 +36,7 @@ def _log_marginal(family, statistics, cache, k):
     return total
 
 
-@kernel
+@inner_kernel
 def _log_det_growth(family, statistics, k):
     """log of |P| / |scale| with full relative accuracy, also where the rows change the scale by less than rounding.
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel
 from ...core.special import (
     LOG_PI,
     factorise,
@@ -227,7 +227,7 @@ def _refresh(family, statistics, cache, k, work):
     _set_constants(family, cache, k, n)
 
 
-@kernel
+@inner_kernel
 def growth(family, statistics, k, i, j, entry):
     """Entry (i, j) of what the rows add to the scale: S + c0 n / (c0 + n) (x - m0)(x - m0)', of their scatter and mean.
 
@@ -241,7 +241,7 @@ def growth(family, statistics, k, i, j, entry):
     return scatter + weight * (one - family.mean[i]) * (other - family.mean[j])
 
 
-@kernel
+@inner_kernel
 def _set_constants(family, cache, k, n):
     """All that a predictive needs besides the mean and the factor.
 
@@ -274,7 +274,7 @@ def _remove(family, statistics, cache, k, row, work):
     _shift_row(family, statistics, cache, k, row, work, -1.0)
 
 
-@kernel
+@inner_kernel
 def _shift_row(family, statistics, cache, k, row, work, sign):
     """Add (sign 1) or remove (sign -1) a row: P' = P + sign c / (c + sign) (x - m)(x - m)'."""
     d = row.size
@@ -358,7 +358,7 @@ def _set_learned(family, base, j, c, offset):
         family.dof[0] = (d - 1.0) + (base.dof[0] - (d - 1.0)) * math.exp(offset)
 
 
-@kernel
+@inner_kernel
 def leading(d):
     """How many columns are scored for all clusters at once: all of a few, else enough to rule most out."""
     return d if d <= 12 else 8

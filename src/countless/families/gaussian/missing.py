@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel
 from ...core.special import LOG_PI, factorise, log_rising, rank_one
 from .. import verbs
 from ..base import FloatArray, Layout
@@ -79,7 +79,7 @@ def _has_missing(family, row):
     return n_missing > 0.0
 
 
-@kernel
+@inner_kernel
 def _cells(family, row):
     return row[: family.inner.mean.size]
 
@@ -104,14 +104,14 @@ def _remove(family, statistics, cache, k, row, work):
     verbs.remove(family.inner, statistics, cache, k, _cells(family, row), work)
 
 
-@kernel
+@inner_kernel
 def _copy_factor(cache, k, d, spare):
     start = _MEAN + d
     for entry in range(d * (d + 1) // 2):
         cache[k, spare + entry] = cache[k, start + entry]
 
 
-@kernel
+@inner_kernel
 def _log_predictive_observed(family, cache, k, row, work):
     """Student-t of the observed cells.
 

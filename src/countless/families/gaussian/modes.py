@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel
 from ...core.special import LOG_2PI, factorise, log_determinant
 from .. import verbs
 from ..base import SMALLEST
@@ -45,7 +45,7 @@ def _estimate(family, statistics, cache, k, prior_weight, parameters):
     return bounded or empty
 
 
-@kernel
+@inner_kernel
 def _lift(covariance):
     """Lift eigenvalues below ``SMALLEST`` to it: the best covariance that is nowhere narrower. True if one was."""
     d = covariance.shape[0]
@@ -67,7 +67,7 @@ def _lift(covariance):
     return True
 
 
-@kernel
+@inner_kernel
 def _precision_factor(covariance, parameters, k, d):
     """Packed lower L with L L' = Sigma^-1: from the factor C of Sigma with rows and columns in reverse order,
     L[i, j] = C^-1[d - 1 - j, d - 1 - i], so that the precision itself is never formed."""

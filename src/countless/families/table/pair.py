@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel
 from .. import verbs
 from ..verbs import implements, never_inlined
 
@@ -29,22 +29,22 @@ class Pair(NamedTuple):
 
 
 # Slices of arrays are functions of their own: written out in every verb they would double the time to compile.
-@kernel
+@inner_kernel
 def left_of(array, width):
     return array[:, :width]
 
 
-@kernel
+@inner_kernel
 def right_of(array, width):
     return array[:, width:]
 
 
-@kernel
+@inner_kernel
 def first_cells(vector, width):
     return vector[:width]
 
 
-@kernel
+@inner_kernel
 def last_cells(vector, width):
     return vector[width:]
 
@@ -157,7 +157,7 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
-@kernel
+@inner_kernel
 def _n_left_parts(family):
     return verbs.n_parts(family.left) if family.n_left > 0 else 0
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel
 from .. import verbs
 from ..base import Family, FloatArray, Layout
 from ..verbs import implements, never_inlined
@@ -89,17 +89,17 @@ class SeparatePart:
         return rows
 
 
-@kernel
+@inner_kernel
 def _cell(row, j):
     return row[j : j + 1]
 
 
-@kernel
+@inner_kernel
 def _slice(array, starts, which, j):
     return array[:, starts[which, j] : starts[which, j + 1]]
 
 
-@kernel
+@inner_kernel
 def _span(vector, starts, j):
     return vector[starts[STATISTICS, j] : starts[STATISTICS, j + 1]]
 
@@ -306,7 +306,7 @@ def _log_prior(family, parameters, k):
     return value
 
 
-@kernel
+@inner_kernel
 def _observed_mean(means, starts, j):
     """Mean statistics of column ``j`` over the rows that observe it."""
     column = _span(means, starts, j).copy()

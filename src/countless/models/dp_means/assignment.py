@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel, kernel
 from ...partitions.sums import add_row
 from .divergences import FloatArray, IntArray, from_centre, single_sums
 
@@ -72,7 +72,7 @@ class Tally(NamedTuple):
         )
 
 
-@kernel
+@inner_kernel
 def _relabel(divergence, block, i, new, change, work):
     """Move row ``i`` to cluster ``new``."""
     old = block.labels[i]
@@ -83,7 +83,7 @@ def _relabel(divergence, block, i, new, change, work):
     block.labels[i] = new
 
 
-@kernel
+@inner_kernel
 def _note_cost(tally, k, cost, i):
     if cost > tally.far[k]:
         tally.far[k], tally.far_row[k] = cost, i
@@ -158,7 +158,7 @@ def assign_squared(divergence, block, centres, tally):
     return total, moved
 
 
-@kernel
+@inner_kernel
 def _square(rows, i, means, k):
     total = 0.0
     for j in range(rows.shape[1]):
@@ -166,7 +166,7 @@ def _square(rows, i, means, k):
     return total
 
 
-@kernel
+@inner_kernel
 def _by_column(means, offsets, d):
     """Whether all offsets are equal, and centres (column, cluster) and offsets padded to full strides."""
     n_clusters = means.shape[0]
@@ -182,7 +182,7 @@ def _by_column(means, offsets, d):
     return flat, by_column, start_at
 
 
-@kernel
+@inner_kernel
 def _two_nearest(row, by_column, start_at, square, own_cluster, n_clusters):
     """Squared distance from the row's own centre, then the nearest other centre, its distance, and the next one's."""
     padded = square.size

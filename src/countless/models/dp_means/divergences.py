@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel, kernel
 from ...families import Family, verbs
 from ...families.verbs import implements
 from ...partitions.sums import add_row
@@ -124,19 +124,19 @@ class Measure(NamedTuple):
         return float(join_cost(self.divergence, np.ascontiguousarray(pair), 0, 1, scratch))
 
 
-@kernel
+@inner_kernel
 def count_term(price, n):
     """-count_weight N log(N / total): the cost of the labels of a cluster of weight N."""
     return -price.count_weight * n * math.log(n / price.total) if price.count_weight > 0.0 and n > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
 def from_centre(divergence, row, mean):
     """Divergence of a row from the centre that a line of means begins with."""
     return verbs.divergence(divergence.hyper, row, mean[: divergence.n_statistics])
 
 
-@kernel
+@inner_kernel
 def _mean_divergence(divergence, mean, centre):
     n_statistics = divergence.n_statistics
     return verbs.mean_divergence(
@@ -158,7 +158,7 @@ def join_cost(divergence, sums, a, b, scratch):
     )
 
 
-@kernel
+@inner_kernel
 def single_sums(divergence, row, weight, out):
     """Sums of a cluster that holds one row."""
     n_statistics = divergence.n_statistics

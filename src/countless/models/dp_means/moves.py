@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel, kernel
 from ...families.verbs import implements
 from ...partitions.seeding import Seeds, scatter_seeds, seed_losses
 from ...partitions.sums import add_row
@@ -63,7 +63,7 @@ def exchange(divergence, rows, weights, labels, sums, n_clusters, price, order):
     return n_clusters, moved
 
 
-@kernel
+@inner_kernel
 def _leaving_gain(divergence, sums, old, alone, price, pair, scratch):
     """By how much J falls when the row with the sums ``pair[0]`` leaves its cluster."""
     n = sums[old, 0]
@@ -74,7 +74,7 @@ def _leaving_gain(divergence, sums, old, alone, price, pair, scratch):
     return join_cost(divergence, pair, 0, 1, scratch) + count_term(price, n) - count_term(price, pair[1, 0])
 
 
-@kernel
+@inner_kernel
 def _best_place(divergence, sums, n_clusters, old, price, pair, scratch):
     """The other cluster in which the row with the sums ``pair[0]`` costs least, and its cost there."""
     best, least = old, math.inf
@@ -90,7 +90,7 @@ def _best_place(divergence, sums, n_clusters, old, price, pair, scratch):
     return best, least
 
 
-@kernel
+@inner_kernel
 def _union_cost(divergence, sums, a, b, price, scratch):
     """Rise of J, without the penalty, when a and b become one."""
     n, m = sums[a, 0], sums[b, 0]
@@ -102,7 +102,7 @@ def _union_cost(divergence, sums, a, b, price, scratch):
     )
 
 
-@kernel
+@inner_kernel
 def _best_partner(divergence, sums, alive, k, price, scratch):
     """The cluster that is cheapest to join with ``k``, and the cost."""
     partner, least = -1, math.inf
@@ -206,7 +206,7 @@ def bisect(divergence, rng, rows, weights, rounds, side, pair):
     return join_cost(divergence, pair, 0, 1, np.zeros((3, width - 1)))
 
 
-@kernel
+@inner_kernel
 def _take_sides(divergence, rows, weights, means, side, pair):
     """Give each row to the nearer of two centres; ``pair`` receives the sums. Returns how many rows moved."""
     work = np.zeros(pair.shape[1])

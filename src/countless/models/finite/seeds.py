@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel, kernel
 from ...families import verbs
 from ...families.verbs import implements
 from ...partitions.seats import FloatArray
@@ -110,7 +110,7 @@ def _cluster(source, weights, seeds, rounds, sums):
         add_known_by_label(source.statistics, weights, seeds.labels, sums)
 
 
-@kernel
+@inner_kernel
 def _reassign(source, centres, labels):
     """Give each row to the centre of least divergence; returns whether any row moved."""
     moved = False
@@ -125,7 +125,7 @@ def _reassign(source, centres, labels):
     return moved
 
 
-@kernel
+@inner_kernel
 def _pull(total, count, mean, centre):
     """Centre of ``count`` rows with the statistics ``total``, pulled towards the mean of all rows."""
     for s in range(total.size):

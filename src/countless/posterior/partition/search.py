@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel, kernel
 from .draws import FloatArray, IntArray
 from .similarity import Condensed, Loss, adjusted_rand
 
@@ -148,7 +148,7 @@ def shift(t, c, i, k, weight):
         c.sums[0] += total + t.joining * n_draws * (values[size + weight] - values[size])
 
 
-@kernel
+@inner_kernel
 def _additive_costs(t, c, i, own, width):
     """What row ``i``, taken out, would add to the objective in each slot: variation of information and Binder."""
     values, costs, weight = t.values, c.costs, t.row_weights[i]
@@ -187,7 +187,7 @@ def _additive_costs(t, c, i, own, width):
         costs[own] = total * (values[c.sizes[own]] - values[c.sizes[own] - weight]) - 2.0 * at_home
 
 
-@kernel
+@inner_kernel
 def _adjusted_costs(t, c, i, own, width, together):
     """Minus the sum of adjusted Rand indices with row ``i`` in each slot; ``together`` is scratch."""
     values, costs, weight = t.values, c.costs, t.row_weights[i]

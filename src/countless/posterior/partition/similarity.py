@@ -28,7 +28,7 @@ import numpy as np
 import scipy  # its parts load on first use
 from numpy.typing import NDArray
 
-from ...core.jit import kernel
+from ...core.jit import inner_kernel, kernel
 from ...core.validate import choose
 from .draws import FloatArray, IntArray
 
@@ -288,7 +288,7 @@ def _losses(candidates, draws, k_a, k_b, weights, values, power, adjusted, weigh
                 out[c, m] = max(0.0, (2.0 - weight) * of_a + weight * of_b - 2.0 * both) / scale
 
 
-@kernel
+@inner_kernel
 def _overlap_by_table(a, b, k_a, k_b, weights, values, table, sizes_b):
     """Sum of f over the contingency table, and its column sums; the scratch table is zero before and after."""
     for i in range(len(a)):
@@ -303,7 +303,7 @@ def _overlap_by_table(a, b, k_a, k_b, weights, values, table, sizes_b):
     return both
 
 
-@kernel
+@inner_kernel
 def _overlap_by_cluster(a, b, order, weights, values, line, sizes_b):
     """The same where the table has more cells than rows: one line at a time, and only cells that are not zero."""
     both = 0.0
@@ -322,7 +322,7 @@ def _overlap_by_cluster(a, b, order, weights, values, line, sizes_b):
     return both
 
 
-@kernel
+@inner_kernel
 def adjusted_rand(both, of_a, of_b, of_all):
     """Hubert and Arabie's index from numbers of pairs: together in both, in a, in b, and all."""
     chance = of_a * of_b / max(of_all, 1.0)

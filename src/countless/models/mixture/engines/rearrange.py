@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....core.jit import kernel
+from ....core.jit import inner_kernel, kernel
 from ....core.random import spawn
 from ....families import verbs
 from ....families.verbs import implements
@@ -246,7 +246,7 @@ class Predicted(NamedTuple):
     work: FloatArray
 
 
-@kernel
+@inner_kernel
 def _alone(source, i):
     """Make the one slot the cluster of row ``i`` alone."""
     for s in range(source.statistics.shape[1]):

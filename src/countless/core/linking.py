@@ -1,0 +1,83 @@
+"""Compiled functions of two kinds, those that Python calls and those that only kernels call, and a faster Numba.
+
+Numba optimises every function that a kernel calls and makes machine code of it, and then does both again where it is a
+part of its caller. What Python never calls needs no code of its own: inner kernels and the verbs of families are only
+linked into the kernels that use them. Numba also compares sets of compiler flags ten thousand times in a first fit,
+option by option. Without either, a first fit takes less than half of the time (``benchmarks/cold_start.py compile``).
+
+Both are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did before.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from numba.core import codegen, environment, targetconfig
+from numba.core.registry import CPUDispatcher
+
+_here = threading.local()
+_defaults: dict[type, dict[str, Any]] = {}
+_finalize = codegen.JITCodeLibrary.finalize
+_set_environment = codegen.JITCPUCodegen.set_env
+
+
+class Kernel(CPUDispatcher):
+    """A compiled function that Python calls."""
+
+    def compile(self, sig: Any) -> Any:
+        """Machine code for these types of arguments."""
+        _here.depth = getattr(_here, "depth", 0) + 1
+        try:
+            return super().compile(sig)
+        finally:
+            _here.depth -= 1
+
+
+class InnerKernel(CPUDispatcher):
+    """A function that is compiled into the kernels that call it; Python runs it as it is written."""
+
+    def __call__(self, *args: Any) -> Any:
+        return self.py_func(*args)
+
+
+def _finalize_or_link(library: Any) -> None:
+    """Numba's ``finalize`` for what Python can call; of other code in a kernel, only put the parts together."""
+    wrappers = (function.name.startswith("_ZN7cpython") for function in library._final_module.functions)
+    if not getattr(_here, "depth", 0) or any(wrappers):
+        _finalize(library)
+        _connect_environments(library)
+        return
+    library._raise_if_finalized()
+    for other in dict.fromkeys(library._linking_libraries):
+        library._reload_init.update(other._reload_init)
+        library._final_module.link_in(other._get_module_for_linking(), preserve=True)
+    library._final_module.verify()
+    library._finalized = True
+
+
+def _connect_environments(library: Any) -> None:
+    """Set the environments of functions that were linked in: their own libraries have no place for them."""
+    for variable in library._final_module.global_variables:
+        if variable.name.startswith("_ZN08NumbaEnv"):
+            found = environment.lookup_environment(variable.name)
+            if found is not None:
+                library.codegen.set_env(variable.name, found)
+
+
+def _set_environment_where_there_is_one(generator: Any, name: str, value: Any) -> None:
+    if generator._engine.get_global_value_address(name):
+        _set_environment(generator, name, value)
+
+
+def _values_of_flags(flags: Any) -> dict[str, Any]:
+    """All options of a set of compiler flags: what Numba finds, without a call for each of them."""
+    cls = type(flags)
+    if cls not in _defaults:
+        _defaults[cls] = {name: option.default for name, option in cls.options.items()}
+    return {**_defaults[cls], **flags._values}
+
+
+codegen.JITCodeLibrary.finalize = _finalize_or_link
+codegen.JITCPUCodegen.set_env = _set_environment_where_there_is_one
+targetconfig.TargetConfig.values = _values_of_flags
