@@ -49,13 +49,13 @@ class Case(NamedTuple):
 CASES = {
     "crp-gaussian": Case(CRP(LAW)),
     "crp-poisson": Case(CRP(LAW), "poisson"),
-    "pitman-yor": Case(PitmanYor(LAW, 0.3)),
-    "pitman-yor-discount": Case(PitmanYor(1.0, DISCOUNT)),
-    "pitman-yor-both": Case(PitmanYor(LAW, DISCOUNT), "poisson"),
-    "finite-dirichlet": Case(FiniteDirichlet(3, LAW)),
-    "dynamic": Case(DynamicMixtureOfFinite(LAW, GeometricCount(SUCCESS))),
+    "pitman-yor": Case(PitmanYor(LAW, 0.3), "gaussian", 10_000),
+    "pitman-yor-discount": Case(PitmanYor(1.0, DISCOUNT), "gaussian", 10_000),
+    "pitman-yor-both": Case(PitmanYor(LAW, DISCOUNT), "poisson", 10_000),
+    "finite-dirichlet": Case(FiniteDirichlet(3, LAW), "gaussian", 10_000),
+    "dynamic": Case(DynamicMixtureOfFinite(LAW, GeometricCount(SUCCESS)), "gaussian", 10_000),
     # A step of this prior's concentration costs a hundred times the others'.
-    "mixture-of-finite": Case(MixtureOfFinite(LAW), "gaussian", 10_000, 4),
+    "mixture-of-finite": Case(MixtureOfFinite(LAW), "gaussian", 8_000, 8),
 }
 
 

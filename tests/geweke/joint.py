@@ -86,7 +86,9 @@ def independent(model: Model, rng: np.random.Generator, n_draws: int = N_DRAWS) 
     return collect(one, n_draws)
 
 
-def successive(model: Model, moves: Sequence[Move], rng: np.random.Generator) -> dict[str, FloatArray]:
+def successive(
+    model: Model, moves: Sequence[Move], rng: np.random.Generator, n_draws: int = N_DRAWS
+) -> dict[str, FloatArray]:
     """The successive-conditional simulator; it begins with a draw from the joint law, so needs no warm-up."""
     labels, fixed = model.draw_partition(rng)
     X = model.redraw_rows(labels, None, rng)
@@ -101,7 +103,7 @@ def successive(model: Model, moves: Sequence[Move], rng: np.random.Generator) ->
         state = model.start(X, labels, state.seats.fixed)
         return model.describe(X, state)
 
-    return collect(one)
+    return collect(one, n_draws)
 
 
 def collect(one: Callable[[], dict[str, float]], n_draws: int = N_DRAWS) -> dict[str, FloatArray]:
