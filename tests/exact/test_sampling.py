@@ -1,7 +1,7 @@
 """Sweep and split-merge draw every partition of seven rows as often as the exact posterior says.
 
-Every family, and every prior with two of them. The frequencies of 20,000 draws may differ from the posterior by 1.5 times the
-total variation that 20,000 independent draws show on average.
+Every family, and every prior with two of them. The frequencies of 20,000 draws may differ from the posterior by 1.5
+times the total variation that 20,000 independent draws show on average.
 """
 
 from __future__ import annotations

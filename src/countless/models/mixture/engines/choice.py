@@ -9,9 +9,9 @@ from ....families.base import Family
 from ....priors.verbs import Prior
 from .sampling import sweep_cost
 
-# Cost of a sweep up to which "auto" samples. A number costs 1 to 20 ns, by family, so that the first round, 350 sweeps of
-# four chains, takes 10 s to two minutes on two cores (15,000 rows of ten correlated columns, 8,000 of sixty independent
-# ones). Beyond it, "auto" optimises.
+# Cost of a sweep up to which "auto" samples. A number costs 1 to 20 ns, by family, so that the first round, 350 sweeps
+# of four chains, takes 10 s to two minutes on two cores (15,000 rows of ten correlated columns, 8,000 of sixty
+# independent ones). Beyond it, "auto" optimises.
 SAMPLING_LIMIT = 1e7
 
 
