@@ -12,7 +12,7 @@ from . import verbs
 from .arrays import per_column, require_counts
 from .base import FAMILIES, Family, FloatArray, Layout, localise, register, resolve_family
 from .table.table import Table
-from .verbs import implements, linear_in_row
+from .verbs import implements, learns_two_by_column, linear_in_row
 
 import_folder(__name__, __path__)
 globals().update({cls.__name__: cls for cls in FAMILIES.values()})
@@ -28,6 +28,7 @@ __all__ = [
     "implements",
     "inner_kernel",
     "kernel",
+    "learns_two_by_column",
     "linear_in_row",
     "localise",
     "log_beta_ratio",

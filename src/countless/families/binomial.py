@@ -17,14 +17,15 @@ from ..core.special import digamma, less, log_beta_ratio, log_choose, log_gamma_
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import JEFFREYS, Family, FloatArray, Layout, register
-from .verbs import implements, linear_in_row
+from .verbs import implements, learns_two_by_column, linear_in_row
 
 
+@learns_two_by_column
 @linear_in_row
 class BetaColumns(NamedTuple):
-    trials: FloatArray
     a: FloatArray
     b: FloatArray
+    trials: FloatArray
 
 
 @register("binomial")
@@ -80,7 +81,7 @@ class Binomial(Family):
                 raise ValueError(f"X: column {j} counts successes in {limit:g} trials, got {X[i, j]:g}")
 
     def prepare(self) -> BetaColumns:
-        return BetaColumns(*(np.ascontiguousarray(field, dtype=np.float64) for field in (self.trials, self.a, self.b)))
+        return BetaColumns(*(np.ascontiguousarray(field, dtype=np.float64) for field in (self.a, self.b, self.trials)))
 
     def layout(self) -> Layout:
         d = np.size(np.asarray(self.trials))
@@ -96,7 +97,7 @@ class Binomial(Family):
 
 @implements(verbs.column, BetaColumns)
 def _column(family, j):
-    return BetaColumns(family.trials[j : j + 1], family.a[j : j + 1], family.b[j : j + 1])
+    return BetaColumns(family.a[j : j + 1], family.b[j : j + 1], family.trials[j : j + 1])
 
 
 @implements(verbs.row_statistics, BetaColumns)
@@ -147,24 +148,6 @@ def _log_marginal(family, statistics, cache, k):
     for j in range(d):
         value += _evidence_of_column(family, statistics, k, j)
     return value
-
-
-@implements(verbs.n_parts, BetaColumns)
-def _n_parts(family):
-    return family.a.size
-
-
-@implements(verbs.n_learned, BetaColumns)
-def _n_learned(family, j):
-    return 2
-
-
-@implements(verbs.set_learned, BetaColumns)
-def _set_learned(family, base, j, c, offset):
-    if c == 0:
-        family.a[j] = base.a[j] * math.exp(offset)
-    else:
-        family.b[j] = base.b[j] * math.exp(offset)
 
 
 @implements(verbs.learned_evidence, BetaColumns)

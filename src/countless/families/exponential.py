@@ -17,9 +17,10 @@ from ..core.special import digamma, less, log_rising
 from . import verbs
 from .arrays import per_column
 from .base import SMALLEST, Family, FloatArray, Layout, register
-from .verbs import implements, linear_in_row
+from .verbs import implements, learns_two_by_column, linear_in_row
 
 
+@learns_two_by_column
 @linear_in_row
 class GammaRates(NamedTuple):
     shape: FloatArray
@@ -140,24 +141,6 @@ def _log_marginal(family, statistics, cache, k):
     for j in range(family.shape.size):
         value += _evidence_of_column(family, statistics, k, j)
     return value
-
-
-@implements(verbs.n_parts, GammaRates)
-def _n_parts(family):
-    return family.shape.size
-
-
-@implements(verbs.n_learned, GammaRates)
-def _n_learned(family, j):
-    return 2
-
-
-@implements(verbs.set_learned, GammaRates)
-def _set_learned(family, base, j, c, offset):
-    if c == 0:
-        family.shape[j] = base.shape[j] * math.exp(offset)
-    else:
-        family.rate[j] = base.rate[j] * math.exp(offset)
 
 
 @implements(verbs.learned_evidence, GammaRates)

@@ -19,9 +19,10 @@ from ..core.special import FEW_FACTORS, digamma, less, log_beta_ratio, log_gamma
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import JEFFREYS, Family, FloatArray, Layout, register
-from .verbs import implements, linear_in_row
+from .verbs import implements, learns_two_by_column, linear_in_row
 
 
+@learns_two_by_column
 @linear_in_row
 class BetaFailures(NamedTuple):
     a: FloatArray
@@ -129,24 +130,6 @@ def _log_marginal(family, statistics, cache, k):
     for j in range(family.a.size):
         value += _evidence_of_column(family, statistics, k, j)
     return value
-
-
-@implements(verbs.n_parts, BetaFailures)
-def _n_parts(family):
-    return family.a.size
-
-
-@implements(verbs.n_learned, BetaFailures)
-def _n_learned(family, j):
-    return 2
-
-
-@implements(verbs.set_learned, BetaFailures)
-def _set_learned(family, base, j, c, offset):
-    if c == 0:
-        family.a[j] = base.a[j] * math.exp(offset)
-    else:
-        family.b[j] = base.b[j] * math.exp(offset)
 
 
 @implements(verbs.learned_evidence, BetaFailures)

@@ -112,6 +112,32 @@ def _of_the_mean_row(family, mean_row, mean, centre):
     return divergence(family, mean_row, centre)
 
 
+def learns_two_by_column(cls: type) -> type:
+    """Class decorator for hyperparameters of independent columns whose first two, positive arrays, are learned.
+
+    It implements ``n_parts``, ``n_learned`` and ``set_learned``.
+    """
+    implements(n_parts, cls)(_n_columns)
+    implements(n_learned, cls)(_two)
+    implements(set_learned, cls)(_set_one_of_two)
+    return cls
+
+
+def _n_columns(family):
+    return family[0].size
+
+
+def _two(family, j):
+    return 2
+
+
+def _set_one_of_two(family, base, j, c, offset):
+    if c == 0:
+        family[0][j] = base[0][j] * math.exp(offset)
+    else:
+        family[1][j] = base[1][j] * math.exp(offset)
+
+
 def never_inlined(cls: type) -> type:
     """Class decorator for hyperparameters whose verbs call those of other families."""
     _TOO_LONG.add(cls)
