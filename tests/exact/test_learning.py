@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import norm
+from scipy.stats import multivariate_normal
 
 from cases import FAMILY_CASES
 from countless.chains.schedule import Schedule
@@ -27,6 +27,8 @@ from .enumeration import log_evidences, log_priors
 from .problems import example
 
 N_ROWS = 5
+# Nodes of the trapezoid rule along each of two offsets, which may be correlated.
+N_NODES = 41
 LABELS = np.array([0, 0, 1, 1, 0, 2, 2])
 LEARNING = [name for name, cls in FAMILIES.items() if cls.spreads and name in FAMILY_CASES]
 
@@ -172,9 +174,10 @@ def _exact(problem):
     """Posterior of the partitions; mean and variance of the first offset: the trapezoid rule."""
     law = problem.law
     learned = np.flatnonzero(law.spreads > 0)
-    axes = [np.linspace(-4.5, 4.5, 31 if len(learned) == 1 else 15) * law.spreads[at] for at in learned]
+    axes = [np.linspace(-4.5, 4.5, 31 if len(learned) == 1 else N_NODES) * law.deviations[at] for at in learned]
     points = np.array(list(product(*axes)))
-    heights = norm(0.0, law.spreads[learned]).logpdf(points).sum(axis=1)
+    together = law.common**2 * np.outer(law.strengths, law.strengths)[np.ix_(learned, learned)]
+    heights = multivariate_normal(cov=np.diag(law.spreads[learned] ** 2) + together).logpdf(points)
     rows = problem.table.local(problem.X)
     table = []
     for point in points:
@@ -237,7 +240,7 @@ class _Blind:
     name = "blind"
 
     def step(self, rng, state):
-        state.set_offsets(rng.normal(0.0, 1.0, len(state.offsets)) * state.problem.law.spreads)
+        state.set_offsets(state.problem.law.sample(rng))
 
 
 class _Loose(LearnHyperparameters):
@@ -245,7 +248,7 @@ class _Loose(LearnHyperparameters):
 
     def step(self, rng, state):
         law = state.problem.law
-        object.__setattr__(state.problem, "law", Law(law.places, 2.0 * law.spreads))
+        object.__setattr__(state.problem, "law", Law(law.places, 2.0 * law.spreads, law.strengths, 2.0 * law.common))
         super().step(rng, state)
         object.__setattr__(state.problem, "law", law)
 

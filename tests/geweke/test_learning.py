@@ -48,7 +48,7 @@ CASES = {
 
 def _law(case):
     law = FAMILIES[case.family].resolve(np.empty((0, 2))).law(case.learned)
-    return Law(law.places, NARROWER * law.spreads)
+    return Law(law.places, NARROWER * law.spreads, law.strengths, NARROWER)
 
 
 def _model(case, offsets):
@@ -57,8 +57,7 @@ def _model(case, offsets):
 
 
 def _from_prior(case, rng):
-    spreads = _law(case).spreads
-    offsets = rng.normal(size=len(spreads)) * spreads
+    offsets = _law(case).sample(rng)
     model = _model(case, offsets)
     labels, _ = model.draw_partition(rng)
     return offsets, labels, model.redraw_rows(labels, None, rng)
@@ -118,7 +117,9 @@ class _Wider:
 
     def step(self, rng, state):
         right = state.problem
-        state.problem = replace(right, law=Law(right.law.places, 2.0 * right.law.spreads))
+        state.problem = replace(
+            right, law=Law(right.law.places, 2.0 * right.law.spreads, right.law.strengths, 2.0 * NARROWER)
+        )
         LearnHyperparameters().step(rng, state)
         state.problem = right
 
@@ -129,8 +130,7 @@ class _Blind:
     name = "blind"
 
     def step(self, rng, state):
-        spreads = state.problem.law.spreads
-        state.set_offsets(rng.normal(size=len(spreads)) * spreads)
+        state.set_offsets(state.problem.law.sample(rng))
 
 
 @pytest.mark.parametrize("broken", [_Wider(), _Blind()], ids=["wider", "blind"])

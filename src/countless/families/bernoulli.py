@@ -37,7 +37,8 @@ class Bernoulli(Family):
     """
 
     learnable: ClassVar = ("a", "b")
-    spreads: ClassVar = {"b": 1.5, "a": 1.5}
+    spreads: ClassVar = {"b": 1.0, "a": 1.0}
+    strengths: ClassVar = ("b", "a")
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
 

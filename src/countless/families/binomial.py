@@ -49,7 +49,8 @@ class Binomial(Family):
     """
 
     learnable: ClassVar = ("a", "b")
-    spreads: ClassVar = {"a": 1.5, "b": 1.5}
+    spreads: ClassVar = {"a": 1.0, "b": 1.0}
+    strengths: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
     cells: ClassVar = "counts"

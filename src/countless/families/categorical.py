@@ -64,7 +64,8 @@ class Categorical(Family):
     """
 
     learnable: ClassVar = ("concentration",)
-    spreads: ClassVar = {"concentration": 1.5}
+    spreads: ClassVar = {"concentration": 1.0}
+    strengths: ClassVar = ("concentration",)
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
 

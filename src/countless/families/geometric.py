@@ -50,6 +50,7 @@ class Geometric(Family):
 
     learnable: ClassVar = ("a", "b")
     spreads: ClassVar = {"a": 0.7, "b": 1.5}
+    strengths: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
     cells: ClassVar = "counts"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,21 +20,57 @@ IntArray = NDArray[np.int64]
 # Offsets by name of the hyperparameter: one number for all of it, or one for each of its entries.
 Offsets = Mapping[str, Any]
 
+# Standard deviation of the part that all strengths share.
+STRENGTH = 3.0
 
-@dataclass(frozen=True)
+
 class Law:
-    """Independent normal laws, around zero, of the offsets of learned hyperparameters.
+    r"""Normal law, around zero, of the offsets of learned hyperparameters.
 
-    Attributes
+    Offsets are independent but for the *strengths*: pseudo-counts, which say how much clusters are alike in a column.
+    They have a part in common, so that clusters that are alike in all columns cost the law once and not once a column.
+    With :math:`w_i = 1 / \sigma_i^2`, :math:`W = \sum_i w_i` and :math:`S = \sum_i w_i o_i` over the strengths, and
+    :math:`\tau` the deviation of the common part,
+
+    .. math::
+
+        -2 \log p(o) = \sum_i w_i o_i^2 - \frac{\tau^2 S^2}{1 + \tau^2 W}
+        + \log(1 + \tau^2 W) + \sum_i \log (2 \pi \sigma_i^2)
+
+    (Sherman and Morrison's inverse of a diagonal matrix plus one of rank one).
+
+    Parameters
     ----------
     places : dict of arrays
         Where the entries of each learned hyperparameter stand among all offsets, which are in the order of the kernels.
     spreads : array
-        Standard deviation of each offset; zero where it stays at zero.
+        Standard deviation of each offset, less the common part; zero where it stays at zero.
+    strengths : array of bool, optional
+        Which offsets are strengths. Default: none.
+    common : float
+        Standard deviation of the part that all strengths share.
+
+    Attributes
+    ----------
+    deviations : array
+        Standard deviation of each offset.
     """
 
-    places: Mapping[str, IntArray]
-    spreads: FloatArray
+    def __init__(
+        self,
+        places: Mapping[str, IntArray],
+        spreads: FloatArray,
+        strengths: NDArray[np.bool_] | None = None,
+        common: float = STRENGTH,
+    ) -> None:
+        self.places, self.spreads, self.common = places, spreads, common
+        self.strengths = np.zeros(len(spreads), dtype=np.bool_) if strengths is None else strengths & (spreads > 0)
+        self.deviations = np.sqrt(spreads**2 + common**2 * self.strengths)
+
+    @property
+    def arrays(self) -> tuple[FloatArray, NDArray[np.bool_], float]:
+        """The law as kernels receive it."""
+        return self.spreads, self.strengths, self.common
 
     def by_name(self, offsets: FloatArray) -> dict[str, FloatArray]:
         """Offsets of the hyperparameters that are learned."""
@@ -51,7 +87,17 @@ class Law:
         """Log density of offsets."""
         learned = self.spreads > 0
         z = offsets[learned] / self.spreads[learned]
-        return float(-0.5 * (z @ z) - np.log(self.spreads[learned]).sum() - 0.5 * len(z) * math.log(2.0 * math.pi))
+        value = z @ z + 2.0 * np.log(self.spreads[learned]).sum() + len(z) * math.log(2.0 * math.pi)
+        if self.strengths.any():
+            weights = self.spreads[self.strengths] ** -2
+            inside = 1.0 + self.common**2 * weights.sum()
+            value += math.log(inside) - self.common**2 * (weights @ offsets[self.strengths]) ** 2 / inside
+        return float(-0.5 * value)
+
+    def sample(self, rng: np.random.Generator) -> FloatArray:
+        """Offsets from the law."""
+        own = rng.normal(size=len(self.spreads)) * self.spreads
+        return np.asarray(own + self.common * rng.normal() * self.strengths)
 
 
 class Learnable:
@@ -60,6 +106,8 @@ class Learnable:
     # Standard deviations of the offsets of hyperparameters that are learned where they are left as None, by name, in
     # the order in which ``verbs.set_learned`` numbers those of a column.
     spreads: ClassVar[Mapping[str, float]] = {}
+    # Those of them that are strengths (``Law``): the larger all of them are, the more clusters are alike.
+    strengths: ClassVar[tuple[str, ...]] = ()
     # Hyperparameters that are locations: they are shifted, in units of the columns, and not multiplied.
     locations: ClassVar[tuple[str, ...]] = ()
     # Whether the learned hyperparameters of each column are its own, so that columns can be taken apart.
@@ -101,9 +149,11 @@ class Learnable:
     def _law(self, places: Mapping[str, IntArray], names: Collection[str]) -> Law:
         """The law where the entries of each hyperparameter have these places."""
         spreads = np.zeros(sum(map(len, places.values())))
+        strengths = np.zeros(len(spreads), dtype=np.bool_)
         for name in names:
             spreads[places[name]] = self.spreads[name]
-        return Law({name: places[name] for name in places if name in names}, spreads)
+            strengths[places[name]] = name in self.strengths
+        return Law({name: places[name] for name in places if name in names}, spreads, strengths)
 
     def tunable(self) -> dict[str, float]:
         """Hyperparameters that may be learned, by name, each with its size; the family is resolved.

@@ -51,7 +51,8 @@ class Multinomial(Family):
     """
 
     learnable: ClassVar = ("concentration",)
-    spreads: ClassVar = {"concentration": 1.5}
+    spreads: ClassVar = {"concentration": 1.0}
+    strengths: ClassVar = ("concentration",)
     statistics_stay: ClassVar = True
     cells: ClassVar = "shares"
 

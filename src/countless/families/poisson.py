@@ -48,6 +48,7 @@ class Poisson(Family):
 
     learnable: ClassVar = ("shape", "rate")
     spreads: ClassVar = {"shape": 0.7, "rate": 1.5}
+    strengths: ClassVar = ("shape", "rate")
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
     cells: ClassVar = "counts"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,23 +47,44 @@ def check_count(name: str, value: object, at_least: int = 1) -> int:
     raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
 
 
-class SizeCounts(NamedTuple):
-    """Cluster sizes in the form that probabilities need: each distinct size once, with how often it occurs."""
+class SizeCounts:
+    """Cluster sizes in the form that probabilities need.
 
-    n_rows: int
-    n_clusters: IntArray
-    distinct: IntArray
-    repeats: IntArray
+    Attributes
+    ----------
+    n_rows : int
+    n_clusters : array of int (1,)
+    distinct, repeats : arrays of int
+        Each distinct size once, and how often it occurs.
+    """
+
+    def __init__(self, present: IntArray) -> None:
+        self._present = present
+        self.n_rows = int(present.sum())
+        self.n_clusters: IntArray = np.array([present.size], dtype=np.int64)
 
     @classmethod
-    def of(cls, sizes: ArrayLike) -> SizeCounts:
-        """Check and count sizes; zeros are ignored."""
+    def of(cls, sizes: ArrayLike | SizeCounts) -> SizeCounts:
+        """Check and count sizes; zeros are ignored. What has been counted stays as it is."""
+        if isinstance(sizes, SizeCounts):
+            return sizes
         values = np.asarray(sizes)
-        if values.ndim != 1 or np.any(values < 0) or np.any(values != np.floor(values)):
+        whole = values.dtype.kind in "iu" or not np.any(values != np.floor(values))
+        if values.ndim != 1 or not whole or (values.size and values.min() < 0):
             raise ValueError(f"sizes must be a list of whole numbers of at least 0, got {sizes!r}")
-        present = values[values > 0].astype(np.int64)
-        distinct, repeats = np.unique(present, return_counts=True)
-        return cls(int(present.sum()), np.array([present.size], dtype=np.int64), distinct, repeats)
+        return cls(values[values > 0].astype(np.int64))
+
+    @cached_property
+    def _counted(self) -> tuple[IntArray, IntArray]:
+        return np.unique(self._present, return_counts=True)
+
+    @property
+    def distinct(self) -> IntArray:
+        return self._counted[0]
+
+    @property
+    def repeats(self) -> IntArray:
+        return self._counted[1]
 
 
 def solve_for_clusters(

@@ -69,7 +69,7 @@ class CRP(TwoParameterPrior):
         """
         return float(4.0 * n_rows * np.exp(-(n_sticks - 1.0) / self._require_number()))
 
-    def draw_concentration(self, rng: Any, current: float, sizes: ArrayLike) -> float:
+    def draw_concentration(self, rng: Any, current: float, sizes: ArrayLike | SizeCounts) -> float:
         r"""Draw the concentration given the cluster sizes by Escobar & West's auxiliary variable.
 
         .. math::

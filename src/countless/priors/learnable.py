@@ -194,7 +194,7 @@ class Learnable(ABC):
         counts, generator = SizeCounts.of(sizes), as_generator(rng)
 
         def first(only: Self, value: float) -> float:
-            return only.draw_concentration(generator, value, sizes)
+            return only.draw_concentration(generator, value, counts)
 
         return self._draw_in_turn(generator, fixed, first, lambda prior: prior._log_prob(counts))
 
@@ -225,7 +225,7 @@ class Learnable(ABC):
                 break
         return fixed
 
-    def draw_concentration(self, rng: Any, current: float, sizes: ArrayLike) -> float:
+    def draw_concentration(self, rng: Any, current: float, sizes: ArrayLike | SizeCounts) -> float:
         """Draw the first learned field from a transition that leaves its distribution given cluster sizes invariant.
 
         A slice-sampling step on the log (the logit, for a parameter below 1) (Neal 2003). `sizes` are the cluster

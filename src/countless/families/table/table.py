@@ -283,7 +283,7 @@ class Table(Family):
 
     def law(self, names: Collection[str]) -> Law:
         places: dict[str, IntArray] = {}
-        spreads = []
+        spreads, strengths = [], []
         start = 0
         for segment in self._segments():
             if segment.block is None:
@@ -291,8 +291,9 @@ class Table(Family):
             part = segment.law([name.partition(".")[2] for name in names if name.partition(".")[0] == segment.name])
             places |= {f"{segment.name}.{name}": place + start for name, place in part.places.items()}
             spreads.append(part.spreads)
+            strengths.append(part.strengths)
             start += len(part.spreads)
-        return Law(places, np.concatenate(spreads))
+        return Law(places, np.concatenate(spreads), np.concatenate(strengths))
 
     def lower_bound(self, name: str) -> float:
         block, _, inner = name.partition(".")

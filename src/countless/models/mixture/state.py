@@ -91,7 +91,7 @@ class State(Partition):
 
     def draw(self) -> dict[str, Any]:
         """Labels and whatever else this chain draws, complete and in the user's units."""
-        problem, slots = self.problem, self.slots()
+        problem = self.problem
         draw: dict[str, Any] = {
             "labels": self.partition(),
             "n_clusters": np.int64(self.n_clusters),
@@ -105,9 +105,9 @@ class State(Partition):
         if problem.draws_missing:
             draw["missing"] = self.missing_values().astype(np.float32)
         if self.weights is not None:
-            draw |= {"n_sticks": np.int64(len(self.weights)), "weights": self.weights[slots]}
-        if self.clusters.have_parameters(slots):
-            parameters = self.clusters.arrays.parameters[slots]
+            draw |= {"n_sticks": np.int64(len(self.weights)), "weights": self.weights[self.slots()]}
+        if self.clusters.have_parameters(self.seats.in_use):
+            parameters = self.clusters.arrays.parameters[self.slots()]
             described = self.clusters.family.describe(parameters, problem.shift, problem.scale)
             draw |= {f"parameters/{name}": values for name, values in described.items()}
         return draw
@@ -170,7 +170,7 @@ class State(Partition):
         law = problem.law
         if law is None or offsets.shape != law.spreads.shape or offsets.dtype != np.float64:
             raise ValueError("the state of a chain holds hyperparameters of the wrong shape or type")
-        if not np.isfinite(offsets).all() or np.any(np.abs(offsets) > FARTHEST * law.spreads):
+        if not np.isfinite(offsets).all() or np.any(np.abs(offsets) > FARTHEST * law.deviations):
             raise ValueError("the state of a chain holds hyperparameters that are not possible")
         self.offsets = offsets.copy()
         self.log_factors, self.log_hyperprior = law.by_name(self.offsets), law.log_density(self.offsets)
