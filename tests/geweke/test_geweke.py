@@ -120,5 +120,4 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_move_fails(name, rng):
     family, prior, moves = BROKEN[name]
-    n_draws = N_DRAWS if name == "concentration" else N_DRAWS // 2
-    assert _worst(family, prior, moves, rng, n_draws) > (CLEAR, "")
+    assert _worst(family, prior, moves, rng, N_DRAWS if name == "concentration" else N_DRAWS // 2) > (CLEAR, "")
