@@ -26,6 +26,8 @@ from .seats import FloatArray, IntArray
 # One number is drawn for so many rows, for each part of the family: the cost stays a fraction of that of a sweep.
 ROWS_PER_NUMBER = 400
 FEWEST_NUMBERS = 4
+# Chance that strengths are shifted together as well: that takes the whole evidence of every cluster a few times.
+SHIFT_CHANCE = 0.25
 # Steps out of the interval that a slice sampler begins with.
 MOST_STEPS = 10
 # Largest offset, in standard deviations: beyond it evidences are all rounding.
@@ -61,7 +63,8 @@ def draw_offsets(
     """
     learned = np.flatnonzero(law.spreads > 0)
     chosen = learned if len(learned) <= count else np.sort(rng.choice(learned, count, replace=False))
-    _draw(hyper, base, rng, clusters, slots, law.arrays, chosen, offsets, given_parameters)
+    shift = bool(law.strengths.any()) and rng.random() < SHIFT_CHANCE
+    _draw(hyper, base, rng, clusters, slots, law.arrays, chosen, shift, offsets, given_parameters)
 
 
 def climb_offsets(
@@ -176,7 +179,7 @@ def _keep(hyper, base, strengths, offsets, line, value):
 
 
 @kernel
-def _draw(hyper, base, rng, clusters, slots, law, chosen, offsets, given_parameters):
+def _draw(hyper, base, rng, clusters, slots, law, chosen, shift, offsets, given_parameters):
     spreads, strengths, common = law
     at, next_one = 0, 0
     for j in range(verbs.n_parts(hyper)):
@@ -187,7 +190,7 @@ def _draw(hyper, base, rng, clusters, slots, law, chosen, offsets, given_paramet
                 value = _slice(hyper, base, rng, clusters, slots, strengths, offsets, line, given_parameters)
                 _keep(hyper, base, strengths, offsets, line, value)
             at += 1
-    if strengths.any():
+    if shift:
         line = _line_of_shift(spreads, strengths, common, offsets)
         value = _slice(hyper, base, rng, clusters, slots, strengths, offsets, line, given_parameters)
         _keep(hyper, base, strengths, offsets, line, value)

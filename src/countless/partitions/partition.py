@@ -158,8 +158,12 @@ class Partition:
 
     def refresh(self) -> None:
         """Bring up to date what depends on hyperparameters that were changed in place; statistics stay."""
+        self.reserve(1)
         refresh_slots(self.hyper, self.clusters.arrays, self.seats.in_use)
-        self.log_new = log_prior_predictives(self.clusters.family, self.hyper, self.rows)
+        statistics, cache, work = self.clusters.arrays[:3]
+        free = self.seats.arrays.active[self.n_clusters]
+        self.log_new = np.empty(len(self.rows))
+        _score_rows(self.hyper, statistics, cache, free, self.rows, work, self.log_new)
 
     def rebuild(self) -> float:
         """Recompute statistics and caches from the rows; returns how far the statistics had drifted.
@@ -195,7 +199,7 @@ def log_prior_predictives(family: Family, hyper: Any, rows: FloatArray) -> Float
     """Log prior predictive of each row under ``hyper``, hyperparameters of the family."""
     empty = family.allocate(1, hyper)
     out = np.empty(len(rows))
-    _score_rows(hyper, empty.statistics, empty.cache, rows, empty.work, out)
+    _score_rows(hyper, empty.statistics, empty.cache, 0, rows, empty.work, out)
     return out
 
 
@@ -209,9 +213,13 @@ def thawed_parts(
 
 
 @kernel
-def _score_rows(family, statistics, cache, rows, work, out):
+def _score_rows(family, statistics, cache, k, rows, work, out):
+    """Log predictive of each row under slot ``k``, which is made an empty cluster."""
+    for s in range(statistics.shape[1]):
+        statistics[k, s] = 0.0
+    verbs.refresh(family, statistics, cache, k, work)
     for i in range(rows.shape[0]):
-        out[i] = verbs.log_predictive(family, statistics, cache, 0, rows[i], work)
+        out[i] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)
 
 
 @kernel
