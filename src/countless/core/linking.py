@@ -3,7 +3,7 @@
 Numba optimises every function that a kernel calls and makes machine code of it, and then does both again where it is a
 part of its caller. What Python never calls needs no code of its own: inner kernels and the verbs of families are only
 linked into the kernels that use them. Numba also compares sets of compiler flags ten thousand times in a first fit,
-option by option. Without either, a first fit takes less than half of the time (``benchmarks/cold_start.py compile``).
+option by option. Without either, a first fit takes less than half of the time (``benchmarks/start_up.py``).
 
 Both are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did before.
 """
