@@ -5,7 +5,8 @@ part of its caller. What Python never calls needs no code of its own: inner kern
 linked into the kernels that use them. Numba also compares sets of compiler flags ten thousand times in a first fit,
 option by option. Without either, a first fit takes less than half of the time (``benchmarks/start_up.py``).
 
-Both are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did before.
+Both are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did before,
+and a Numba that has no such methods is left alone: it takes longer, with the same results.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from numba.core.registry import CPUDispatcher
 
 _here = threading.local()
 _defaults: dict[type, dict[str, Any]] = {}
-_finalize = codegen.JITCodeLibrary.finalize
-_set_environment = codegen.JITCPUCodegen.set_env
+_finalize: Any = getattr(codegen.JITCodeLibrary, "finalize", None)
+_set_environment: Any = getattr(codegen.JITCPUCodegen, "set_env", None)
 
 
 class Kernel(CPUDispatcher):
@@ -78,6 +79,8 @@ def _values_of_flags(flags: Any) -> dict[str, Any]:
     return {**_defaults[cls], **flags._values}
 
 
-codegen.JITCodeLibrary.finalize = _finalize_or_link
-codegen.JITCPUCodegen.set_env = _set_environment_where_there_is_one
-targetconfig.TargetConfig.values = _values_of_flags
+if _finalize and _set_environment and hasattr(codegen.JITCodeLibrary, "_get_module_for_linking"):
+    codegen.JITCodeLibrary.finalize = _finalize_or_link
+    codegen.JITCPUCodegen.set_env = _set_environment_where_there_is_one
+if hasattr(targetconfig.TargetConfig, "values"):
+    targetconfig.TargetConfig.values = _values_of_flags
