@@ -37,7 +37,7 @@ class Bernoulli(Family):
     """
 
     learnable: ClassVar = ("a", "b")
-    spreads: ClassVar = {"b": 1.0, "a": 1.0}
+    spreads: ClassVar = {"b": 0.7, "a": 0.7}
     strengths: ClassVar = ("b", "a")
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"

@@ -49,7 +49,7 @@ class Binomial(Family):
     """
 
     learnable: ClassVar = ("a", "b")
-    spreads: ClassVar = {"a": 1.0, "b": 1.0}
+    spreads: ClassVar = {"a": 0.7, "b": 0.7}
     strengths: ClassVar = ("a", "b")
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"

@@ -64,7 +64,7 @@ class Categorical(Family):
     """
 
     learnable: ClassVar = ("concentration",)
-    spreads: ClassVar = {"concentration": 1.0}
+    spreads: ClassVar = {"concentration": 0.7}
     strengths: ClassVar = ("concentration",)
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"

@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 Offsets = Mapping[str, Any]
 
 # Standard deviation of the part that all strengths share.
-STRENGTH = 3.0
+STRENGTH = 1.5
 
 
 class Law:

@@ -51,7 +51,7 @@ class Multinomial(Family):
     """
 
     learnable: ClassVar = ("concentration",)
-    spreads: ClassVar = {"concentration": 1.0}
+    spreads: ClassVar = {"concentration": 0.7}
     strengths: ClassVar = ("concentration",)
     statistics_stay: ClassVar = True
     cells: ClassVar = "shares"

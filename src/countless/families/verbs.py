@@ -116,6 +116,18 @@ def learns_two_by_column(cls: type) -> type:
     """Class decorator for hyperparameters of independent columns whose first two, positive arrays, are learned.
 
     It implements ``n_parts``, ``n_learned`` and ``set_learned``.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> import numpy as np
+    >>> from countless.families import learns_two_by_column, verbs
+    >>> @learns_two_by_column
+    ... class Counts(NamedTuple):
+    ...     a: np.ndarray
+    ...     b: np.ndarray
+    >>> verbs.n_parts(Counts(np.ones(3), np.ones(3)))
+    3
     """
     implements(n_parts, cls)(_n_columns)
     implements(n_learned, cls)(_two)
