@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ..core.jit import kernel
 from ..core.validate import as_labels
 from ..families import verbs
-from ..families.base import Family
+from ..families.base import Cluster, Family
 from ..priors.verbs import Prior
-from .clusters import Clusters, refresh_slots
+from .clusters import Clusters, clear, refresh_slots
 from .seats import SPARE_SLOTS, FloatArray, IntArray, Seats, log_size_weight, slots_for
 from .sums import NO_WEIGHTS, add_by_label
 
@@ -160,10 +160,9 @@ class Partition:
         """Bring up to date what depends on hyperparameters that were changed in place; statistics stay."""
         self.reserve(1)
         refresh_slots(self.hyper, self.clusters.arrays, self.seats.in_use)
-        statistics, cache, work = self.clusters.arrays[:3]
         free = self.seats.arrays.active[self.n_clusters]
         self.log_new = np.empty(len(self.rows))
-        _score_rows(self.hyper, statistics, cache, free, self.rows, work, self.log_new)
+        _score_rows(self.hyper, Cluster._make(self.clusters.arrays[:3]), free, self.rows, self.log_new)
 
     def rebuild(self) -> float:
         """Recompute statistics and caches from the rows; returns how far the statistics had drifted.
@@ -197,9 +196,8 @@ class Partition:
 
 def log_prior_predictives(family: Family, hyper: Any, rows: FloatArray) -> FloatArray:
     """Log prior predictive of each row under ``hyper``, hyperparameters of the family."""
-    empty = family.allocate(1, hyper)
     out = np.empty(len(rows))
-    _score_rows(hyper, empty.statistics, empty.cache, 0, rows, empty.work, out)
+    _score_rows(hyper, family.allocate(1, hyper), 0, rows, out)
     return out
 
 
@@ -213,13 +211,11 @@ def thawed_parts(
 
 
 @kernel
-def _score_rows(family, statistics, cache, k, rows, work, out):
+def _score_rows(family, clusters, k, rows, out):
     """Log predictive of each row under slot ``k``, which is made an empty cluster."""
-    for s in range(statistics.shape[1]):
-        statistics[k, s] = 0.0
-    verbs.refresh(family, statistics, cache, k, work)
+    clear(family, clusters, k)
     for i in range(rows.shape[0]):
-        out[i] = verbs.log_predictive(family, statistics, cache, k, rows[i], work)
+        out[i] = verbs.log_predictive(family, clusters.statistics, clusters.cache, k, rows[i], clusters.work)
 
 
 @kernel
