@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from countless.chains import Move, Schedule
 from countless.inference import Problem, State
+from countless.partitions.proposals.propose import propose_splits_and_merges
 
 from .enumeration import expected_total_variation, frequencies, total_variation
 
@@ -43,6 +44,18 @@ class Rarely:
         self._rounds += 1
         if self._rounds % self._every == 0:
             self._move.step(rng, state)
+
+
+class Proposals:
+    """Proposals of the two kinds, so many of each."""
+
+    name = "proposals"
+
+    def __init__(self, n_halves: int, n_parts: int) -> None:
+        self._counts = n_halves, n_parts
+
+    def step(self, rng: np.random.Generator, state: State) -> None:
+        propose_splits_and_merges(rng, state, *self._counts)
 
 
 def run_chain(

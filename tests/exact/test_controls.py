@@ -10,10 +10,10 @@ import pytest
 from countless.inference import Problem
 from countless.models.mixture.moves.split_merge import SplitMerge
 from countless.models.mixture.moves.sweeps import GibbsSweep
-from countless.partitions import split_merge
+from countless.partitions.proposals import carve, propose, split_merge
 from countless.priors import PitmanYor
 
-from .chains import LIMIT, N_DRAWS, excess, run_chain
+from .chains import LIMIT, N_DRAWS, Proposals, excess, run_chain
 from .enumeration import exact_posterior
 from .problems import PRIORS, example
 
@@ -74,13 +74,32 @@ def test_a_right_sweep_does_not_hide_a_wrong_split_merge(rng):
 
 def test_split_merge_without_the_odds_of_choosing_the_pair_fails(rng, monkeypatch):
     """The proposals' code in plain Python, with one term of the acceptance ratio left out."""
-    for name in ("_propose", "_split", "_merge"):
-        compiled = getattr(split_merge, name)
-        monkeypatch.setattr(split_merge, name, getattr(compiled, "py_func", compiled))
+    _in_plain_python(monkeypatch, split_merge, "split_or_merge", "_split", "_merge")
     monkeypatch.setattr(split_merge, "_log_merge_choice", lambda *args: 0.0)
+    _proposals_fail(Proposals(2, 0), rng)
+
+
+@pytest.mark.parametrize("term", ["partner_chance", "_scan"])
+def test_carving_without_a_term_of_its_ratio_fails(term, rng, monkeypatch):
+    """Neither the odds of choosing the partner nor those of the rows that follow may be left out."""
+    _in_plain_python(monkeypatch, carve, "carve_or_absorb", "_carve", "_absorb", "_scan")
+    right = getattr(carve, term)
+    monkeypatch.setattr(carve, term, lambda *args: 0.0 * right(*args) if term == "_scan" else 1.0)
+    _proposals_fail(Proposals(0, 2), rng)
+
+
+def _in_plain_python(monkeypatch, module, entry, *others):
+    plain = {name: getattr(getattr(module, name), "py_func", getattr(module, name)) for name in (entry, *others)}
+    for name, function in plain.items():
+        monkeypatch.setattr(module, name, function)
+    monkeypatch.setattr(propose, entry, plain[entry])
+    monkeypatch.setattr(propose, "_propose", getattr(propose._propose, "py_func", propose._propose))
+
+
+def _proposals_fail(move, rng):
     family, X = example("poisson")
     problem = Problem.of(X, family, PRIORS["crp"])
-    draws = run_chain(problem, [SplitMerge(2)], rng)
+    draws = run_chain(problem, [move], rng, n_draws=5_000)
     assert excess(draws.labels, exact_posterior(family, X, PRIORS["crp"]), rng) > LIMIT
 
 

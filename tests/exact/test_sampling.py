@@ -13,7 +13,7 @@ from countless.inference import Problem
 from countless.models.mixture.moves.split_merge import SplitMerge
 from countless.models.mixture.moves.sweeps import GibbsSweep
 
-from .chains import LIMIT, N_DRAWS, Rarely, excess, run_chain
+from .chains import LIMIT, N_DRAWS, Proposals, Rarely, excess, run_chain
 from .enumeration import exact_posterior, frequencies, partitions, total_variation
 from .problems import EXAMPLES, PRIORS, example
 
@@ -77,8 +77,18 @@ def test_split_merge_with_rare_sweeps(name, rng):
 
 @every_prior
 @pytest.mark.parametrize("name", WITH_EVERY_PRIOR)
-def test_split_merge_alone(name, prior, rng):
+@pytest.mark.parametrize("counts", [(20, 0), (0, 20)], ids=["halves", "parts"])
+def test_proposals_of_one_kind_alone(name, prior, counts, rng):
     """Merges lead to one cluster and splits from there to any partition, so no sweep is needed at all."""
     problem, posterior = _problem(name, prior)
-    draws = run_chain(problem, [SplitMerge(20)], rng)
+    draws = run_chain(problem, [Proposals(*counts)], rng)
+    assert excess(draws.labels, posterior, rng) <= LIMIT
+
+
+def test_rows_that_are_visited_more_often(rng):
+    """An order of visits that the warm-up has chosen is as good as any other."""
+    problem, posterior = _problem("gaussian", "crp")
+    sweep = GibbsSweep()
+    sweep.restore({"rates": [900, 0, 0, 500, 0, 0, 30]})
+    draws = run_chain(problem, [sweep], rng)
     assert excess(draws.labels, posterior, rng) <= LIMIT

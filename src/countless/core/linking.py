@@ -5,7 +5,7 @@ part of its caller. What Python never calls needs no code of its own: inner kern
 linked into the kernels that use them. Numba also compares sets of compiler flags ten thousand times in a first fit,
 option by option. Without either, a first fit takes less than half of the time (``benchmarks/start_up.py``).
 
-Both are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did before,
+The first two are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did before,
 and a Numba that has no such methods is left alone: it takes longer, with the same results.
 """
 
@@ -14,10 +14,14 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
+from numba import types
 from numba.core import codegen, environment, targetconfig
 from numba.core.registry import CPUDispatcher
+from numba.core.typing.typeof import typeof_impl
 
 _here = threading.local()
+_GENERATOR = types.NumPyRandomGeneratorType("a generator")
 _defaults: dict[type, dict[str, Any]] = {}
 _finalize: Any = getattr(codegen.JITCodeLibrary, "finalize", None)
 _set_environment: Any = getattr(codegen.JITCPUCodegen, "set_env", None)
@@ -77,6 +81,12 @@ def _values_of_flags(flags: Any) -> dict[str, Any]:
     if cls not in _defaults:
         _defaults[cls] = {name: option.default for name, option in cls.options.items()}
     return {**_defaults[cls], **flags._values}
+
+
+@typeof_impl.register(np.random.Generator)
+def _type_of_generator(generator: Any, context: Any) -> Any:
+    """The one type of all random generators, which Numba would make again for every call of a kernel."""
+    return _GENERATOR
 
 
 if _finalize and _set_environment and hasattr(codegen.JITCodeLibrary, "_get_module_for_linking"):

@@ -15,7 +15,7 @@ from ..core.jit import inner_kernel, kernel
 from ..families import verbs
 from .partition import Partition
 from .seats import retire
-from .split_merge import collect, join_cluster, keep_split, log_cluster, log_odds, log_split_ratio, seed_cluster
+from .proposals.halves import collect, join_cluster, keep_split, log_cluster, log_odds, log_split_ratio, seed_cluster
 from .sweep import MARGIN, sweep_rows
 
 # All pairs of more clusters than this would take too long; climbing brings their number down first.

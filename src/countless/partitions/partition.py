@@ -17,7 +17,7 @@ from ..families import verbs
 from ..families.base import Cluster, Family
 from ..priors.verbs import Prior
 from .clusters import Clusters, clear, refresh_slots
-from .seats import SPARE_SLOTS, FloatArray, IntArray, Seats, log_size_weight, slots_for
+from .seats import SPARE_SLOTS, FloatArray, IntArray, Seats, slots_for
 from .sums import NO_WEIGHTS, add_by_label
 
 
@@ -190,8 +190,8 @@ class Partition:
 
         The density of learned numbers, on their lines, is part of it.
         """
-        value = float(_log_density(self.hyper, self.seats.arrays, self.clusters.arrays, self.n_clusters))
-        return value + self.seats.prior.log_hyperprior(self.seats.fixed)
+        slots = np.ascontiguousarray(self.seats.in_use)
+        return float(_log_evidence(self.hyper, self.clusters.arrays, slots)) + self.seats.log_prior()
 
 
 def log_prior_predictives(family: Family, hyper: Any, rows: FloatArray) -> FloatArray:
@@ -219,11 +219,9 @@ def _score_rows(family, clusters, k, rows, out):
 
 
 @kernel
-def _log_density(family, seats, clusters, n_clusters):
-    """log V(t) + sum over clusters of log Gamma(n + offset) / Gamma(1 + offset) + evidence."""
-    total = seats.log_v[n_clusters]
-    for position in range(n_clusters):
-        k = seats.active[position]
-        total += verbs.log_marginal(family, clusters.statistics, clusters.cache, k)
-        total += log_size_weight(seats.sizes[k], seats.offset)
+def _log_evidence(family, clusters, slots):
+    """Log evidence of the rows of all clusters."""
+    total = 0.0
+    for position in range(slots.size):
+        total += verbs.log_marginal(family, clusters.statistics, clusters.cache, slots[position])
     return total

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
-from ..core.jit import inner_kernel
+from ..core.jit import inner_kernel, kernel
 from ..core.validate import by_first_appearance
 from ..priors.verbs import Prior
 
@@ -33,7 +34,7 @@ def slots_for(n_items: int, n_clusters: int) -> int:
 
 
 class SeatArrays(NamedTuple):
-    """Seats as kernels receive them; ``offset`` and ``log_v`` are the table of the prior at this concentration."""
+    """Seats as kernels receive them; ``offset`` and ``log_v`` are the table of the prior."""
 
     labels: IntArray
     sizes: IntArray
@@ -58,6 +59,9 @@ class Seats:
     ----------
     fixed : Prior
         The prior with its learned numbers as they are now.
+    integrates : bool
+        Whether the table that kernels use has the concentration integrated out, where the prior allows it; see
+        ``draw_numbers``.
     """
 
     def __init__(self, prior: Prior, labels: IntArray, at: float | Prior) -> None:
@@ -65,13 +69,18 @@ class Seats:
         self.prior = prior
         self.n_clusters = int(labels.max()) + 1
         self.fixed = prior.fixed_at(at)
+        self.integrates = False
         capacity = slots_for(len(labels), self.n_clusters)
         sizes = np.bincount(labels, minlength=capacity)
         self.arrays = self._arrays(labels, sizes, np.arange(capacity, dtype=np.int64))
 
     def _arrays(self, labels: IntArray, sizes: IntArray, active: IntArray) -> SeatArrays:
-        table = self.fixed.table(len(labels), len(sizes))
-        return SeatArrays(labels, sizes, active, np.empty(len(sizes) + 1), *table)
+        n_items, capacity = len(labels), len(sizes)
+        self._integrated = self.prior.integrated(n_items, capacity) if self.integrates else None
+        offset, log_v = self.fixed.table(n_items, capacity)
+        if self._integrated is not None:
+            offset, log_v = self._integrated.offset, self._integrated.log_v
+        return SeatArrays(labels, sizes, active, np.empty(capacity + 1), offset, log_v)
 
     @property
     def concentration(self) -> float:
@@ -104,7 +113,9 @@ class Seats:
 
     def partition(self) -> IntArray:
         """Labels numbered by first appearance."""
-        return by_first_appearance(self.arrays.labels)
+        out = np.empty_like(self.arrays.labels)
+        _number_by_first_appearance(self.arrays.labels, np.full(self.capacity, -1), out)
+        return out
 
     def slots(self) -> IntArray:
         """Slots in use, in the order of ``partition()``: by first appearance."""
@@ -115,8 +126,30 @@ class Seats:
     def set_fixed(self, fixed: Prior) -> None:
         """Use these numbers of the prior from now on."""
         self.fixed = fixed
-        offset, log_v = fixed.table(self.n_items, self.capacity)
-        self.arrays = self.arrays._replace(offset=offset, log_v=log_v)
+        if self._integrated is None:
+            offset, log_v = fixed.table(self.n_items, self.capacity)
+            self.arrays = self.arrays._replace(offset=offset, log_v=log_v)
+
+    def draw_numbers(self, rng: np.random.Generator) -> None:
+        """Draw the learned numbers of the prior given the groups.
+
+        From then on kernels use the table with the concentration integrated out, where the prior has one. That is right
+        because the concentration is then drawn afresh, whatever it was: groups, and then the concentration given the
+        groups.
+        """
+        if not self.integrates:
+            self.integrates = True
+            self.arrays = self._arrays(*self.arrays[:3])
+        if self._integrated is None:
+            self.set_fixed(self.prior.draw_learned(rng, self.fixed, self.cluster_sizes()))
+        else:
+            self.fixed = self._integrated.draw(rng, self.n_clusters)
+
+    def log_prior(self) -> float:
+        """Log probability of the groups given the learned numbers, and the log density of these, on their lines."""
+        offset, log_v = self.fixed.offset, self.fixed.log_v(self.n_items, self.n_clusters)
+        weights = gammaln(self.cluster_sizes() + offset).sum() - self.n_clusters * math.lgamma(1.0 + offset)
+        return float(log_v + weights) + self.prior.log_hyperprior(self.fixed)
 
     def enlarge(self, capacity: int) -> None:
         """Make room for so many slots; slots keep their numbers."""
@@ -158,20 +191,26 @@ class Seats:
         """An independent copy."""
         twin = Seats.__new__(Seats)
         twin.prior, twin.n_clusters, twin.fixed = self.prior, self.n_clusters, self.fixed
+        twin.integrates, twin._integrated = self.integrates, self._integrated
         labels, sizes, active, log_weights, offset, log_v = self.arrays
         twin.arrays = SeatArrays(labels.copy(), sizes.copy(), active.copy(), log_weights.copy(), offset, log_v)
         return twin
 
     def freeze(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers and arrays from which ``thaw`` makes the same seats."""
-        numbers = {"n_clusters": int(self.n_clusters), "concentration": self.concentration, **self.numbers}
+        numbers = {
+            "n_clusters": int(self.n_clusters),
+            "integrates": self.integrates,
+            "concentration": self.concentration,
+            **self.numbers,
+        }
         return numbers, {name: getattr(self.arrays, name).copy() for name in ("labels", "sizes", "active")}
 
     @classmethod
     def thaw(cls, prior: Prior, n_items: int, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Seats:
         """Seats from what ``freeze`` gave; ValueError where that cannot be seats of so many items."""
-        n_clusters = numbers["n_clusters"]
-        if type(n_clusters) is not int:
+        n_clusters, integrates = numbers["n_clusters"], numbers["integrates"]
+        if type(n_clusters) is not int or type(integrates) is not bool:
             raise ValueError("the state of a chain holds a number of the wrong type")
         fixed = _thawed_prior(prior, numbers)
         found = [arrays[name] for name in ("labels", "sizes", "active")]
@@ -180,7 +219,7 @@ class Seats:
         if any(part.dtype != np.int64 for part in found) or [part.shape for part in found] != shapes:
             raise ValueError("the state of a chain holds labels of the wrong shape or type")
         seats = cls.__new__(cls)
-        seats.prior, seats.n_clusters, seats.fixed = prior, n_clusters, fixed
+        seats.prior, seats.n_clusters, seats.fixed, seats.integrates = prior, n_clusters, fixed, integrates
         if seats.concentration != numbers["concentration"]:
             raise ValueError(f"the state of a chain holds the concentration {numbers['concentration']}")
         seats.arrays = seats._arrays(*(part.copy() for part in found))
@@ -199,6 +238,17 @@ def _thawed_prior(prior: Prior, numbers: Mapping[str, Any]) -> Prior:
         if name in found and not prior.law_of(name).log_density_on_line(value) > -math.inf:
             raise ValueError(f"the state of a chain holds the {name} {value}")
     return prior.with_numbers(found)
+
+
+@kernel
+def _number_by_first_appearance(labels, numbers, out):
+    """``by_first_appearance`` of slots, in one pass."""
+    n_found = 0
+    for i in range(labels.size):
+        if numbers[labels[i]] < 0:
+            numbers[labels[i]] = n_found
+            n_found += 1
+        out[i] = numbers[labels[i]]
 
 
 @inner_kernel

@@ -5,6 +5,7 @@ References: Blackwell & MacQueen 1973; Pitman 2006, section 3.1; Escobar & West 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from ._two_parameter import TwoParameterPrior
 from .concentration import SizeCounts
 from .hyperpriors import Gamma, Hyperprior
 from .names import register
-from .numerics.ratios import FloatArray, digamma_difference
+from .numerics.ratios import FloatArray, digamma_difference, log_gamma_ratio
 
 
 @register("crp")
@@ -51,6 +52,11 @@ class CRP(TwoParameterPrior):
 
     def _new_weights(self, n_clusters: FloatArray) -> FloatArray:
         return np.full(n_clusters.shape, self._require_number())
+
+    def log_v(self, n_rows: int, n_clusters: int) -> float:
+        """log V_n(t) for one t, without a table."""
+        concentration = self._require_number()
+        return (n_clusters - 1) * math.log(concentration) - float(log_gamma_ratio(concentration + 1.0, n_rows - 1.0))
 
     def _expected_clusters(self, n: int) -> float:
         # Row i opens a cluster with probability a / (a + i), whatever the earlier rows did.
@@ -91,9 +97,10 @@ class CRP(TwoParameterPrior):
         n = counts.n_rows
         if n == 0:
             return gamma.sample(generator)
-        rate = gamma.rate - np.log(generator.beta(current + 1.0, n))
+        rate = gamma.rate - math.log(generator.beta(current + 1.0, n))
         shape = gamma.shape + int(counts.n_clusters[0])
         odds = (shape - 1.0) / (n * rate)
         if generator.random() * (1.0 + odds) >= odds:
             shape -= 1.0
-        return Gamma(shape, float(rate)).sample(generator)
+        # A very small shape can underflow to zero, which is not a positive parameter.
+        return max(float(generator.gamma(shape, 1.0 / rate)), float(np.finfo(np.float64).tiny))

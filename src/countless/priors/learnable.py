@@ -11,6 +11,8 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -293,6 +295,10 @@ class Learnable(ABC):
 
     def _laws(self) -> dict[str, Law]:
         """Fields that are learned, with their distributions."""
+        return self._found_laws
+
+    @cached_property
+    def _found_laws(self) -> dict[str, Law]:
         found = {}
         for name in self._fields():
             value = getattr(self, name)
@@ -318,10 +324,10 @@ class Learnable(ABC):
         for name, law in self._laws().items():
             value = getattr(fixed, name)
             if name == self._fields()[0]:
-                value = first(fixed._replace({name: law}), value)
+                value = first(fixed._with_law(name, law), value)
             else:
                 value = law.step(rng, value, _likelihood(fixed, name, log_likelihood))
-            fixed = fixed._replace({name: value})
+            fixed = fixed._with_law(name, value)
         return fixed
 
     def _step(self, rng: Any, current: float, log_likelihood: Callable[[Self], float]) -> float:
@@ -339,6 +345,13 @@ class Learnable(ABC):
                 f"{field}: a table needs a number, got {value!r}; use initial() or with_concentration(value)"
             )
         return value
+
+    def _with_law(self, name: str, value: Any) -> Self:
+        """``_replace`` of one field by a law or by what was drawn from it, neither of which needs a check."""
+        twin = copy(self)
+        twin.__dict__.pop("_found_laws", None)
+        twin.__dict__[name] = value
+        return twin
 
     def _replace(self, values: Mapping[str, Any]) -> Self:
         return dataclasses.replace(self, **values)  # type: ignore[type-var]

@@ -19,7 +19,8 @@ from ..core.random import as_generator
 from .concentration import SizeCounts, check_count
 from .learnable import Learnable
 from .numerics import counts as _counts
-from .numerics.line import STEP, log_expectation
+from .numerics.integrated import MOST_NUMBERS, Integrated, grid_of
+from .numerics.line import NEGLIGIBLE, STEP, log_expectation
 from .numerics.ratios import FloatArray, IntArray
 
 
@@ -168,6 +169,36 @@ class Prior(Learnable):
                 "because engines divide by V_n(0)"
             )
         return PartitionTable(float(self.offset), np.ascontiguousarray(log_v, dtype=np.float64))
+
+    def log_v(self, n_rows: int, n_clusters: int) -> float:
+        """log V_n(t) for one t; needs a numeric learned parameter."""
+        return float(self._checked_log_v(n_rows, np.array([n_clusters]))[0])
+
+    def integrated(self, n_rows: int, max_clusters: int) -> Integrated | None:
+        """The table with the learned number integrated out; None where that gives no prior of Gibbs type.
+
+        Moves that use it need no concentration, which would hold the number of clusters back: each tells the other to
+        stay where it is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from countless.priors import CRP, Gamma
+        >>> prior = CRP(Gamma(2.0, 1.0))
+        >>> bool(np.isclose(prior.integrated(3, 3).log_v[2], prior.log_prob([0, 0, 1])))  # V is all that varies
+        True
+        """
+        ready = self.resolve(n_rows)
+        laws = ready._hyperpriors()
+        if len(ready._laws()) != 1 or len(laws) != 1:
+            return None
+        ((name, law),) = laws.items()
+        points = grid_of(law)
+        # A law with a noticeable part next to zero has no grid.
+        if len(points) * max_clusters > MOST_NUMBERS or law.cdf(law.from_line(float(points[0]))) > NEGLIGIBLE:
+            return None
+        found = Integrated(ready, name, law, n_rows, max_clusters)
+        return found if found.has_one_offset else None
 
     def log_prob(self, labels: ArrayLike) -> float:
         """Log prior probability of the partition that `labels` describe; the names of labels do not matter.

@@ -11,15 +11,18 @@ from ....partitions.partition import Partition
 
 
 class ConcentrationUpdate:
-    """Draw the learned numbers of the prior given the sizes of the clusters; fixed ones stay."""
+    """Draw the learned numbers of the prior given the sizes of the clusters; fixed ones stay.
+
+    Where the prior allows it, moves of rows have the concentration integrated out. Such moves and then this one leave
+    the joint law of partition and concentration as it is (van Dyk and Park 2008, *Partially collapsed Gibbs samplers*).
+    """
 
     name = "concentration"
 
     def step(self, rng: np.random.Generator, state: Partition) -> None:
         """Update ``state`` in place."""
-        prior = state.seats.prior
-        if prior.is_learned:
-            state.set_prior(prior.draw_learned(rng, state.seats.fixed, state.cluster_sizes()))
+        if state.seats.prior.is_learned:
+            state.seats.draw_numbers(rng)
 
 
 def to_mode(state: Partition) -> None:

@@ -1,4 +1,4 @@
-"""Split-merge proposals as a move; ``partitions.split_merge`` has the mathematics."""
+"""Split-merge proposals as a move; ``partitions.proposals`` has the mathematics."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ import numpy as np
 
 from ....core.validate import whole_number
 from ....partitions.partition import Partition
-from ....partitions.split_merge import propose_splits_and_merges
+from ....partitions.proposals.propose import propose_splits_and_merges
 
-FEWEST_PROPOSALS = 3
+# Fewest proposals of one kind in one step, and the same in the smallest tables, where they cost next to nothing.
+FEWEST_PROPOSALS, MANY_PROPOSALS = 2, 3
+# A small table has so many rows at most.
+SMALL = 500
 
 
 class SplitMerge:
-    """A number of split or merge proposals.
+    """Proposals to split clusters and to merge them: into halves, or a few rows and the rest.
 
     Parameters
     ----------
     proposals : int, optional
-        How many in one step. Default: half as many as there were clusters when the warm-up ended, and at least
-        3; during the warm-up it follows the number of clusters.
+        How many of each kind in one step. Default: a quarter of the number of clusters when the warm-up ended, and at
+        least a few, more of them in small tables; during the warm-up it follows the number of clusters.
     """
 
     name = "split-merge"
@@ -31,7 +34,8 @@ class SplitMerge:
 
     def adapt(self, state: Partition) -> None:
         """Called during the warm-up only: afterwards the number of proposals must not depend on the state."""
-        self._adapted = max(FEWEST_PROPOSALS, state.n_clusters // 2)
+        fewest = MANY_PROPOSALS if state.n_rows <= SMALL else FEWEST_PROPOSALS
+        self._adapted = max(fewest, state.n_clusters // 4)
 
     def snapshot(self) -> dict[str, int]:
         """The number of proposals that the warm-up has led to."""
@@ -43,7 +47,8 @@ class SplitMerge:
 
     def step(self, rng: np.random.Generator, state: Partition) -> None:
         """Update ``state`` in place."""
-        propose_splits_and_merges(rng, state, self.proposals or self._adapted)
+        count = self.proposals or self._adapted
+        propose_splits_and_merges(rng, state, count, count)
 
 
 def split_merge_moves(setting: bool | int) -> list[SplitMerge]:

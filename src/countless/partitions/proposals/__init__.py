@@ -1,0 +1,1 @@
+"""Metropolis-Hastings proposals that change the clusters of many rows at once."""
