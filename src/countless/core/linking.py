@@ -5,8 +5,8 @@ part of its caller. What Python never calls needs no code of its own: inner kern
 linked into the kernels that use them. Numba also compares sets of compiler flags ten thousand times in a first fit,
 option by option. Without either, a first fit takes less than half of the time (``benchmarks/start_up.py``).
 
-The first two are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did before,
-and a Numba that has no such methods is left alone: it takes longer, with the same results.
+These two are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did
+before, and a Numba that has no such methods is left alone: it takes longer, with the same results.
 """
 
 from __future__ import annotations

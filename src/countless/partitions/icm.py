@@ -14,8 +14,8 @@ import numpy as np
 from ..core.jit import inner_kernel, kernel
 from ..families import verbs
 from .partition import Partition
-from .seats import retire
 from .proposals.halves import collect, join_cluster, keep_split, log_cluster, log_odds, log_split_ratio, seed_cluster
+from .seats import retire
 from .sweep import MARGIN, sweep_rows
 
 # All pairs of more clusters than this would take too long; climbing brings their number down first.

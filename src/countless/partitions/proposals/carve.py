@@ -1,12 +1,12 @@
 """Carve and absorb: proposals that make a new cluster of a few rows, or give a whole cluster to another one.
 
-A split into halves (``split_merge``) hardly ever finds the small cluster at the edge of a large one, because two rows that
-are drawn at random seed halves of like size. Here a row i, any row, leaves its cluster, and every other member may follow
-it, one after the other in random order, each with its Gibbs probability given where the others are now; those that have
-not been asked are still in the old cluster. This is one restricted Gibbs scan (Jain and Neal 2004) from the state where i
-is alone; q is the product of its probabilities. The reverse takes a cluster, each with the same chance whatever its size,
-one of its rows i, and another cluster that predicts i well, and joins the two. With t clusters before, n rows in all and
-a rows in the new cluster,
+A split into halves (``split_merge``) hardly ever finds the small cluster at the edge of a large one, because two rows
+that are drawn at random seed halves of like size. Here a row i, any row, leaves its cluster, and every other member may
+follow it, one after the other in random order, each with its Gibbs probability given where the others are now; those
+that have not been asked are still in the old cluster. This is one restricted Gibbs scan (Jain and Neal 2004) from the
+state where i is alone; q is the product of its probabilities. The reverse takes a cluster, each with the same chance
+whatever its size, one of its rows i, and another cluster that predicts i well, and joins the two. With t clusters
+before, n rows in all and a rows in the new cluster,
 
     carve:  p(carved) / p(before) * (1 / (t + 1) * 1 / a * P(partner | i)) / (1 / n * q)
 

@@ -1,4 +1,4 @@
-"""What proposals share: members of clusters, partners for a merge, two halves in spare slots, and how a change is kept."""
+"""What proposals share: members of clusters, partners for a merge, halves in spare slots, how a change is kept."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Integrated:
 def grid_of(law: Hyperprior) -> FloatArray:
     """Nodes on the line that cover a law."""
     low, high = (law.to_line(value) for value in law.quantiles(TAIL))
-    return low + STEP * np.arange(max(2, math.ceil((high - low) / STEP) + 1))
+    return np.arange(max(2, math.ceil((high - low) / STEP) + 1), dtype=np.float64) * STEP + low
 
 
 def _envelope(logs: FloatArray) -> tuple[FloatArray, float]:

@@ -15,7 +15,6 @@ from ....partitions.parameter_sweep import draw_parameters, sweep_labels
 from ....partitions.partition import Partition
 from ....partitions.sweep import sweep_rows
 
-
 # Tables with more rows have no restless ones: their sweeps are long, and a checkpoint holds a number for each row.
 MOST_ROWS = 20_000
 # A row is restless where the sweeps of the warm-up have moved it more often than this, counted in thousandths.
