@@ -27,6 +27,8 @@ class Tabular:
     # What happens to missing cells in a table: "integrated" out, where columns are independent (the family then
     # implements the verb ``column``), "drawn" along with the clusters (it then overrides ``part``), or "refused".
     missing: ClassVar[str] = "refused"
+    # Whether cells are measurements whose spread in a cluster is free: then equal cells are taken as rounded.
+    measures: ClassVar[bool] = False
 
     def read(self, X: Any, name: str = "X") -> tuple[Self, FloatArray]:
         """Rows of the user's argument ``name``, and the family that now knows how to read more of them."""
@@ -48,6 +50,10 @@ class Tabular:
         """Columns whose missing cells are drawn: their positions in arranged rows, and in widened ones."""
         nothing = np.empty(0, dtype=np.int64)
         return nothing, nothing
+
+    def measured_columns(self, n_columns: int) -> NDArray[np.int64]:
+        """Which of so many arranged columns are measurements whose spread in a cluster is free."""
+        return np.arange(n_columns if self.measures else 0)
 
     def with_levels(self, levels: Sequence[tuple[str, ...] | None]) -> Self:
         """The family for columns of categories that have these names; others need no names."""

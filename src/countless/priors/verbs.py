@@ -20,7 +20,7 @@ from .concentration import SizeCounts, check_count
 from .learnable import Learnable
 from .numerics import counts as _counts
 from .numerics.integrated import MOST_NUMBERS, Integrated, grid_of
-from .numerics.line import NEGLIGIBLE, STEP, log_expectation
+from .numerics.line import STEP, log_expectation
 from .numerics.ratios import FloatArray, IntArray
 
 
@@ -195,7 +195,7 @@ class Prior(Learnable):
         ((name, law),) = laws.items()
         points = grid_of(law)
         # A law with a noticeable part next to zero has no grid.
-        if len(points) * max_clusters > MOST_NUMBERS or law.cdf(law.from_line(float(points[0]))) > NEGLIGIBLE:
+        if len(points) * max_clusters > MOST_NUMBERS or law.cdf(law.from_line(float(points[0]))) > 1e-12:
             return None
         found = Integrated(ready, name, law, n_rows, max_clusters)
         return found if found.has_one_offset else None

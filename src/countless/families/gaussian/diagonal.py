@@ -60,6 +60,7 @@ class DiagonalGaussian(Family):
     locations: ClassVar = ("mean",)
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
+    measures: ClassVar = True
 
     mean: ArrayLike | None = None
     mean_strength: ArrayLike | None = None

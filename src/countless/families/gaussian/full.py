@@ -95,6 +95,7 @@ class Gaussian(Family):
     locations: ClassVar = ("mean",)
     statistics_stay: ClassVar = True
     missing: ClassVar = "drawn"
+    measures: ClassVar = True
 
     mean: ArrayLike | None = None
     mean_strength: float | None = None

@@ -193,6 +193,14 @@ class Table(Family):
         nothing = np.empty(0, dtype=np.int64)
         return np.concatenate([nothing, *plain]), np.concatenate([nothing, *wide])
 
+    def measured_columns(self, n_columns: int) -> IntArray:
+        found, begin = [np.empty(0, dtype=np.int64)], 0
+        for segment in self._segments():
+            if segment.block is not None:
+                found.append(begin + segment.block.family.measured_columns(segment.n_columns))
+            begin += segment.n_columns
+        return np.concatenate(found)
+
     def arrange(self, X: FloatArray) -> FloatArray:
         return np.ascontiguousarray(X[:, self._order()])
 

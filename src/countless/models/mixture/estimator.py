@@ -17,6 +17,7 @@ from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, counted
 from ...families.base import Family, resolve_family
+from ...families.resolution import with_resolutions
 from ...partitions.seats import FloatArray, IntArray
 from ...posterior.partition.certainty import Certainty
 from ...priors import Prior, resolve_prior
@@ -171,6 +172,8 @@ class DPMixture(Mixture, RunEstimator):
             untuned.draws_missing(rows),
         )
         columns = untuned.describe_columns(column_names(self))
+        if left_open:
+            columns = with_resolutions(columns, untuned, rows, weights)
         data = MixtureData(rows, columns, untuned, self.prior_, weights, left_open)
         return self._fit(data, checkpoint, checkpoint_every, rng)
 

@@ -15,6 +15,7 @@ from ...chains.fields import Field
 from ...families.arrays import log_volumes, shifted_and_scaled
 from ...families.base import Cluster, Family, Layout
 from ...families.learnable import Law, Offsets
+from ...families.resolution import spread_equal_cells
 from ...partitions.clusters import own_hyper
 from ...partitions.hyperparameters import install
 from ...partitions.partition import log_prior_predictives
@@ -145,7 +146,11 @@ class Problem:
         weights: FloatArray | None = None,
         left_open: tuple[str, ...] = (),
     ) -> Problem:
-        """Prepare rows ``X``, each counted ``weights`` times, for a resolved family and prior."""
+        """Prepare rows ``X``, each counted ``weights`` times, for a resolved family and prior.
+
+        Where hyperparameters are left open, equal measurements are spread over their resolution
+        (``families.resolution``): only those who set everything ask for the density of the cells as they are.
+        """
         units = family.units(X)
         drawn = family.draws_missing(X)
         if units is None:
@@ -153,7 +158,10 @@ class Problem:
         else:
             family = family.in_units(*units)
         shift, scale = (family.arrange(row[None, :])[0] for row in units)
-        table = LocalRows(family.arrange(X), shift, scale, family, weights)
+        rows = family.arrange(X)
+        if left_open:
+            rows = spread_equal_cells(rows, family.measured_columns(rows.shape[1]), weights)
+        table = LocalRows(rows, shift, scale, family, weights)
         return cls(table, family, family.prepare(), prior, drawn, family, left_open)
 
     # --- the contract of a problem -----------------------------------------------------------------------------------
