@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 N_ROWS = 8
-N_DRAWS = 6_000
+N_DRAWS = 3_000
 
 
 @dataclass(frozen=True)
