@@ -64,7 +64,7 @@ def test_its_draws_follow_the_exact_posterior():
 
     scores = np.array([evidence(SERIES[:c]) + evidence(SERIES[c:]) for c in range(1, len(SERIES))])
     exact = np.exp(scores - np.logaddexp.reduce(scores))
-    drawn = _model(6000).fit(SERIES).posterior_["change"]
+    drawn = _model(3000).fit(SERIES).posterior_["change"]
     for place in np.flatnonzero(exact > 0.02) + 1:
         hits = [(chain == place).astype(float) for chain in drawn]
         error = np.sqrt(sum(batch_error(chain) ** 2 for chain in hits)) / len(hits)

@@ -51,10 +51,10 @@ def _rows(kind, n, d, seed):
 def test_one_compilation_for_each_family(engine):
     """Whatever the number of rows and columns, the seed, the prior, and the form in which rows come."""
     for kind in ("gaussian", "poisson"):
-        for seed, (n, d) in enumerate([(20, 1), (35, 2), (50, 14)]):
+        forms = (np.asarray, np.asfortranarray, lambda rows: rows.astype(np.float32), np.ndarray.tolist)
+        for seed, ((n, d), form) in enumerate(zip([(20, 1), (35, 2), (50, 14), (20, 2)], forms, strict=True)):
             X = _rows(kind, n, d, seed)
-            for rows in (X, np.asfortranarray(X), X.astype(np.float32), X.tolist()):
-                cl.DPMixture(kind, inference=ENGINES[engine], random_state=seed).fit(rows)
+            cl.DPMixture(kind, inference=ENGINES[engine], random_state=seed).fit(form(X))
         for prior in ("pitman-yor", "finite-dirichlet", "mixture-of-finite", cl.priors.CRP(1.0)):
             cl.DPMixture(kind, prior, inference=ENGINES[engine], random_state=0).fit(X)
     kernels = {

@@ -17,7 +17,7 @@ from .joint import Model, z_scores
 from .test_geweke import FAMILIES, PRIORS
 
 SPREAD = 0.4
-N_DRAWS = 2_000
+N_DRAWS = 3_000
 CASES = {"gaussian": ("gaussian", "crp", ("scale", "mean_strength")), "poisson": ("poisson", "pitman-yor", ("rate",))}
 LIMIT = z_limit(30)
 CLEAR = LIMIT + 3.0
