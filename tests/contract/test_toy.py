@@ -119,7 +119,7 @@ import sys
 import numpy as np
 from contract.change_point import ChangePoint, ChangeSampler
 series = np.array({series})
-engine = ChangeSampler(chains=3, draws=4000, warmup=20)
+engine = ChangeSampler(chains=3, draws=2500, warmup=20)
 ChangePoint(engine, random_state=5).fit(series, checkpoint=sys.argv[1], checkpoint_every=0.01)
 """
 
@@ -136,7 +136,7 @@ def test_a_killed_run_continues_draw_for_draw(tmp_path):
         process.wait()
     assert not (tmp_path / "run" / "result.npz").exists(), "the run was over before it was killed"
     resumed = cl.io.resume(tmp_path / "run")
-    _same(_model(4000).fit(SERIES).posterior_, resumed.posterior_)
+    _same(_model(2500).fit(SERIES).posterior_, resumed.posterior_)
 
 
 def _loaded(target):
