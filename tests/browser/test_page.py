@@ -17,9 +17,10 @@ from report.models import NASTY, blobs, mixed, model_of
 
 @pytest.fixture(scope="module")
 def iris():
-    """A real fit of 150 rows."""
+    """A real fit of 150 rows, with chains that are as long as the page needs."""
     table = load_iris(as_frame=True).data
-    return report.render(cl.DPMixture(random_state=0).fit(table), title="iris")
+    engine = cl.inference.CollapsedGibbs(chains=4, draws=250, warmup=100)
+    return report.render(cl.DPMixture(inference=engine, random_state=0).fit(table), title="iris")
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,7 @@ def test_its_draws_follow_the_exact_posterior():
 
     scores = np.array([evidence(SERIES[:c]) + evidence(SERIES[c:]) for c in range(1, len(SERIES))])
     exact = np.exp(scores - np.logaddexp.reduce(scores))
-    drawn = _model(6000).fit(SERIES).posterior_["change"]
+    drawn = _model(3000).fit(SERIES).posterior_["change"]
     for place in np.flatnonzero(exact > 0.02) + 1:
         hits = [(chain == place).astype(float) for chain in drawn]
         error = np.sqrt(sum(batch_error(chain) ** 2 for chain in hits)) / len(hits)
@@ -119,7 +119,7 @@ import sys
 import numpy as np
 from contract.change_point import ChangePoint, ChangeSampler
 series = np.array({series})
-engine = ChangeSampler(chains=3, draws=4000, warmup=20)
+engine = ChangeSampler(chains=3, draws=2500, warmup=20)
 ChangePoint(engine, random_state=5).fit(series, checkpoint=sys.argv[1], checkpoint_every=0.01)
 """
 
@@ -136,7 +136,7 @@ def test_a_killed_run_continues_draw_for_draw(tmp_path):
         process.wait()
     assert not (tmp_path / "run" / "result.npz").exists(), "the run was over before it was killed"
     resumed = cl.io.resume(tmp_path / "run")
-    _same(_model(4000).fit(SERIES).posterior_, resumed.posterior_)
+    _same(_model(2500).fit(SERIES).posterior_, resumed.posterior_)
 
 
 def _loaded(target):

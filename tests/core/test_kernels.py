@@ -27,12 +27,11 @@ ENGINES = {
 
 
 def _python(code, **environment):
-    """Run code in a new interpreter in which warnings are errors, but for short chains; returns what it printed."""
-    quiet = "import warnings, countless; warnings.simplefilter('ignore', countless.ConvergenceWarning)\n"
+    """Run code in a new interpreter in which warnings are errors; returns what it printed."""
     settings = {**os.environ, "PYTHONPATH": str(SOURCES.parent), **environment}
     settings = {name: value for name, value in settings.items() if value is not None}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", quiet + code], env=settings, capture_output=True, text=True, timeout=600
+        [sys.executable, "-W", "error", "-c", code], env=settings, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -53,10 +52,10 @@ def _rows(kind, n, d, seed):
 def test_one_compilation_for_each_family(engine):
     """Whatever the number of rows and columns, the seed, the prior, and the form in which rows come."""
     for kind in ("gaussian", "poisson"):
-        for seed, (n, d) in enumerate([(20, 1), (35, 2), (50, 14)]):
+        forms = (np.asarray, np.asfortranarray, lambda rows: rows.astype(np.float32), np.ndarray.tolist)
+        for seed, ((n, d), form) in enumerate(zip([(20, 1), (35, 2), (50, 14), (20, 2)], forms, strict=True)):
             X = _rows(kind, n, d, seed)
-            for rows in (X, np.asfortranarray(X), X.astype(np.float32), X.tolist()):
-                cl.DPMixture(kind, inference=ENGINES[engine], random_state=seed).fit(rows)
+            cl.DPMixture(kind, inference=ENGINES[engine], random_state=seed).fit(form(X))
         for prior in ("pitman-yor", "finite-dirichlet", "mixture-of-finite", cl.priors.CRP(1.0)):
             cl.DPMixture(kind, prior, inference=ENGINES[engine], random_state=0).fit(X)
     kernels = {
@@ -72,27 +71,31 @@ def test_one_compilation_for_each_family(engine):
 # --- the same without compilation ------------------------------------------------------------------------------
 
 _FIT = """
-import json
+import json, warnings
 import numpy as np
 import countless as cl
 from countless.inference import MAP, CollapsedGibbs
 from countless.priors import CRP, FiniteDirichlet, Gamma
-model = cl.DPMixture({kind!r}, {prior}, inference={engine}, random_state=5).fit(np.array({rows}))
-print(json.dumps([model.posterior_.labels.tolist(), model.posterior_.log_joint.tolist()]))
+warnings.simplefilter("ignore", cl.ConvergenceWarning)  # the chains are short
+for kind, prior, rows in [{cases}]:
+    model = cl.DPMixture(kind, prior, inference={engine}, random_state=5).fit(np.array(rows))
+    print(json.dumps([model.posterior_.labels.tolist(), model.posterior_.log_joint.tolist()]))
 """
 
 
+_CASES = [("gaussian", "CRP(Gamma(1.0, 1.0))"), ("poisson", "CRP(1.0)"), ("poisson", "FiniteDirichlet(2, 1.0)")]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    ("kind", "prior"),
-    [("gaussian", "CRP(Gamma(1.0, 1.0))"), ("poisson", "CRP(1.0)"), ("poisson", "FiniteDirichlet(2, 1.0)")],
-)
-def test_the_same_without_compilation(kind, prior, engine):
+def test_the_same_without_compilation(engine):
     """Plain Python is the reference of the compiled kernels: thirty rows, the same seed, the same draws."""
-    code = _FIT.format(kind=kind, prior=prior, engine=ENGINES[engine], rows=_rows(kind, 30, 2, 1).tolist())
-    plain, compiled = (json.loads(_python(code, NUMBA_DISABLE_JIT=switch)) for switch in "10")
-    np.testing.assert_array_equal(plain[0], compiled[0])
-    np.testing.assert_allclose(plain[1], compiled[1], rtol=1e-10)
+    cases = ", ".join(f"({kind!r}, {prior}, {_rows(kind, 30, 2, 1).tolist()})" for kind, prior in _CASES)
+    code = _FIT.format(cases=cases, engine=ENGINES[engine])
+    printed = (_python(code, NUMBA_DISABLE_JIT=switch).splitlines() for switch in "10")
+    for case, *both in zip(_CASES, *printed, strict=True):
+        plain, compiled = map(json.loads, both)
+        np.testing.assert_array_equal(plain[0], compiled[0], err_msg=str(case))
+        np.testing.assert_allclose(plain[1], compiled[1], rtol=1e-10, err_msg=str(case))
 
 
 # --- the cache -------------------------------------------------------------------------------------------------
@@ -117,13 +120,21 @@ def test_a_second_process_takes_kernels_from_the_cache(tmp_path):
     assert _small(tmp_path, _HITS)[1] == "1"
 
 
+@pytest.fixture(scope="module")
+def good_cache(tmp_path_factory):
+    """A cache that one process has filled."""
+    cache = tmp_path_factory.mktemp("good")
+    _small(cache)
+    return cache
+
+
 @pytest.mark.parametrize(
     ("suffix", "damage"),
     [(".nbi", b""), (".nbc", b"not a cache"), (".nbi", None), (".nbc", None)],
     ids=["empty", "foreign", "cut-index", "cut-code"],
 )
-def test_a_damaged_cache_costs_a_compilation(suffix, damage, tmp_path):
-    _small(tmp_path)
+def test_a_damaged_cache_costs_a_compilation(suffix, damage, good_cache, tmp_path):
+    shutil.copytree(good_cache, tmp_path, dirs_exist_ok=True)
     files = _cached(tmp_path, suffix)
     assert files
     for path in files:

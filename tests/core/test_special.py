@@ -136,7 +136,7 @@ def test_log_sum_exp(values):
 def test_draws_from_log_weights(log_weights):
     rng = np.random.default_rng(1)
     log_weights = np.array(log_weights)
-    n = 20_000
+    n = 6_000
     counts = np.zeros(len(log_weights), dtype=int)
     for _ in range(n):
         counts[tools.draw_from_logs(rng, log_weights.copy(), len(log_weights))] += 1

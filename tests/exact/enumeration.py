@@ -59,18 +59,23 @@ def frequencies(labels: IntArray) -> FloatArray:
     return counts / len(labels)
 
 
+@cache
+def _blocks(n: int) -> tuple[list[list[int]], IntArray]:
+    """Every set of rows, and for each partition the numbers of its blocks among them, filled up with -1."""
+    sets = [rows for size in range(1, n + 1) for rows in combinations(range(n), size)]
+    number = {rows: at for at, rows in enumerate(sets)}
+    table = np.full((len(partitions(n)), n), -1)
+    for at, labels in enumerate(partitions(n)):
+        for k in range(labels.max() + 1):
+            table[at, k] = number[tuple(np.flatnonzero(labels == k).tolist())]
+    return [list(rows) for rows in sets], table
+
+
 def log_evidences(family: Family, X: FloatArray) -> FloatArray:
     """Log evidence of the rows of each partition: the sum over its blocks."""
-    n = len(X)
-    blocks = {
-        rows: family.log_marginal(X[list(rows)]) for size in range(1, n + 1) for rows in combinations(range(n), size)
-    }
-    return np.array(
-        [
-            sum(blocks[tuple(np.flatnonzero(labels == k).tolist())] for k in range(labels.max() + 1))
-            for labels in partitions(n)
-        ]
-    )
+    sets, table = _blocks(len(X))
+    evidences = np.array([*(family.log_marginal(X[rows]) for rows in sets), 0.0])  # the last one is that of no rows
+    return evidences[table].sum(axis=1)
 
 
 @cache

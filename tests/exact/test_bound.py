@@ -11,6 +11,7 @@ from countless.models.mixture.engines.mean_field import MeanField
 from countless.priors import CRP, Beta, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 
 from .enumeration import log_evidences, log_priors
+from .integrated import moments_of_partitions
 from .problems import EXAMPLES, example
 
 PRIORS = (
@@ -21,7 +22,7 @@ PRIORS = (
     PitmanYor(Gamma(1.0, 1.0), 0.2),
     PitmanYor(Gamma(2.0, 1.0), Beta(1.0, 2.0)),
 )
-N_PROBLEMS = 204  # 17 for each of the 12 examples
+N_PROBLEMS = 6  # of each example, one under each prior
 # Nats by which rounding may carry the bound above the evidence.
 ROUNDING = 1e-8
 
@@ -32,7 +33,10 @@ def _bound(X, family, prior, rng, **settings):
 
 
 def _evidence(X, family, prior):
-    return logsumexp(log_priors(prior, len(X)) + log_evidences(family, X))
+    """A learned concentration and discount are integrated out by the sums written out for that: they are faster."""
+    both = set(prior.learned_names) == {"concentration", "discount"}
+    log_prior = np.log(moments_of_partitions(prior, len(X))[:, 0]) if both else log_priors(prior, len(X))
+    return logsumexp(log_prior + log_evidences(family, X))
 
 
 def _random_rows(family, X, rng):
@@ -40,11 +44,12 @@ def _random_rows(family, X, rng):
     return np.concatenate([family.sample(4, rng, X[:3]), family.sample(3, rng, X[4:])])
 
 
+@pytest.mark.parametrize("n_problems", [N_PROBLEMS, pytest.param(3 * N_PROBLEMS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_bound_is_below_the_evidence(name, rng):
+def test_the_bound_is_below_the_evidence(name, n_problems, rng):
     family, X = example(name)
     gaps = []
-    for number in range(N_PROBLEMS // len(EXAMPLES)):
+    for number in range(n_problems):
         rows = np.ascontiguousarray(_random_rows(family, X, rng))
         prior = PRIORS[number % len(PRIORS)]
         trace = _bound(rows, family, prior, rng)

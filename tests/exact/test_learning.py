@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -27,8 +28,12 @@ from .enumeration import log_evidences, log_priors
 from .problems import example
 
 N_ROWS = 5
-# Nodes of the trapezoid rule along each of two offsets, which may be correlated.
-N_NODES = 41
+# Nodes of the trapezoid rule along each of two offsets, and how far from their centre there are any, in deviations of
+# their joint law. With 41 nodes and no end the posterior changes by 4e-5 at most, mean and variance by 3e-4: far less
+# than the Monte Carlo error.
+N_NODES = {"poisson": 31, "bernoulli": 21, "gaussian strength and dof": 21}
+FAR = 5.0
+RESTAURANT = CRP(1.0)
 LABELS = np.array([0, 0, 1, 1, 0, 2, 2])
 LEARNING = [name for name, cls in FAMILIES.items() if cls.spreads and name in FAMILY_CASES]
 
@@ -170,21 +175,31 @@ def _one_column(case, prior):
     return Problem.of(rows, type(family)().resolve(rows), prior, left_open=names).learning()
 
 
-def _exact(problem):
-    """Posterior of the partitions; mean and variance of the first offset: the trapezoid rule."""
+@cache
+def _grid(case):
+    """Values of the learned offsets, their log densities, and log evidences of all partitions at each of them."""
+    problem = _one_column(case, RESTAURANT)
     law = problem.law
     learned = np.flatnonzero(law.spreads > 0)
-    axes = [np.linspace(-4.5, 4.5, 31 if len(learned) == 1 else N_NODES) * law.deviations[at] for at in learned]
+    axes = [np.linspace(-4.5, 4.5, 31 if len(learned) == 1 else N_NODES[case]) * law.deviations[at] for at in learned]
     points = np.array(list(product(*axes)))
     together = law.common**2 * np.outer(law.strengths, law.strengths)[np.ix_(learned, learned)]
     heights = multivariate_normal(cov=np.diag(law.spreads[learned] ** 2) + together).logpdf(points)
+    near = heights > heights.max() - 0.5 * FAR**2
+    points, heights = points[near], heights[near]
     rows = problem.table.local(problem.X)
     table = []
     for point in points:
         offsets = np.zeros(len(law.spreads))
         offsets[learned] = point
         table.append(log_evidences(problem.untuned.with_tuned(law.by_name(offsets)), rows))
-    log_joint = np.array(table) + heights[:, None] + log_priors(problem.prior, len(rows))
+    return points, heights, np.array(table)
+
+
+def _exact(case, prior):
+    """Posterior of the partitions; mean and variance of the first offset: the trapezoid rule."""
+    points, heights, evidences = _grid(case)
+    log_joint = evidences + heights[:, None] + log_priors(prior, N_ROWS)
     joint = np.exp(log_joint - logsumexp(log_joint))
     weight = joint.sum(axis=1)
     mean = weight @ points[:, 0]
@@ -214,24 +229,34 @@ def _agrees(labels, offsets, exact, rng):
     )
 
 
+def _passes(case, schedule, rng, n_draws, thin=2, prior=RESTAURANT):
+    """Whether the draws of these moves agree with the exact posterior."""
+    draws = _draws(_one_column(case, prior), schedule, rng, n_draws, thin)
+    return _agrees(*draws, _exact(case, prior), rng)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_partitions_and_hyperparameters(case, rng):
-    problem = _one_column(case, CRP(1.0))
-    assert _agrees(*_draws(problem, SAMPLERS["gibbs"](), rng, N_DRAWS["gibbs"]), _exact(problem), rng)
+    assert _passes(case, SAMPLERS["gibbs"](), rng, N_DRAWS["gibbs"])
 
 
-@pytest.mark.parametrize("case", ["poisson", "gaussian mean"])
-@pytest.mark.parametrize("sampler", ["uncollapsed", "single-site"])
+@pytest.mark.parametrize(
+    ("sampler", "case"),
+    [
+        ("uncollapsed", "poisson"),
+        ("single-site", "gaussian mean"),
+        pytest.param("uncollapsed", "gaussian mean", marks=pytest.mark.slow),
+        pytest.param("single-site", "poisson", marks=pytest.mark.slow),
+    ],
+)
 def test_samplers_that_keep_parameters(sampler, case, rng):
-    problem = _one_column(case, CRP(1.0))
-    assert _agrees(*_draws(problem, SAMPLERS[sampler](), rng, N_DRAWS[sampler], THIN[sampler]), _exact(problem), rng)
+    assert _passes(case, SAMPLERS[sampler](), rng, N_DRAWS[sampler], THIN[sampler])
 
 
 def test_sticks(rng):
     """With as many sticks as components, the truncated prior is the prior itself."""
-    problem = _one_column("poisson", FiniteDirichlet(4, 2.0))
     schedule = Schedule([LearnHyperparameters(), BlockedSweep(4, 4)])
-    assert _agrees(*_draws(problem, schedule, rng, 4_000), _exact(problem), rng)
+    assert _passes("poisson", schedule, rng, 4_000, prior=FiniteDirichlet(4, 2.0))
 
 
 class _Blind:
@@ -255,13 +280,10 @@ class _Loose(LearnHyperparameters):
 
 @pytest.mark.parametrize("broken", [_Blind, _Loose])
 def test_a_broken_move_fails(broken, rng):
-    problem = _one_column("poisson", CRP(1.0))
     schedule = Schedule([*CollapsedGibbs().schedule().moves[:-1], broken()])
-    assert not _agrees(*_draws(problem, schedule, rng, N_DRAWS["gibbs"]), _exact(problem), rng)
+    assert not _passes("poisson", schedule, rng, N_DRAWS["gibbs"])
 
 
 def test_a_broken_move_fails_where_parameters_are_kept(rng):
-    problem = _one_column("poisson", CRP(1.0))
     schedule = Schedule([SingleSiteSweep(), _Blind()])
-    draws = _draws(problem, schedule, rng, N_DRAWS["single-site"], THIN["single-site"])
-    assert not _agrees(*draws, _exact(problem), rng)
+    assert not _passes("gaussian mean", schedule, rng, N_DRAWS["single-site"], THIN["single-site"])

@@ -1,7 +1,7 @@
 """Sweep and split-merge draw every partition of seven rows as often as the exact posterior says.
 
-Every family, and every prior with two of them. The frequencies of 20,000 draws may differ from the posterior by 1.5
-times the total variation that 20,000 independent draws show on average.
+Every family, and every prior with one of them; split-merge with the priors in turn. The frequencies of 20,000 draws may
+differ from the posterior by 1.5 times the total variation that 20,000 independent draws show on average.
 """
 
 from __future__ import annotations
@@ -17,14 +17,24 @@ from .chains import LIMIT, N_DRAWS, Proposals, Rarely, excess, run_chain
 from .enumeration import exact_posterior, frequencies, partitions, total_variation
 from .problems import EXAMPLES, PRIORS, example
 
-every_example = pytest.mark.parametrize("name", EXAMPLES)
-every_prior = pytest.mark.parametrize("prior", PRIORS)
 # A sweep asks the prior for its table and the family for scores; neither knows of the other.
 WITH_EVERY_PRIOR = ("gaussian", "poisson")
 every_pair = pytest.mark.parametrize(
     ("name", "prior"),
-    [(name, prior) for name in EXAMPLES for prior in PRIORS if prior == "crp" or name in WITH_EVERY_PRIOR],
+    [
+        pytest.param(name, prior, marks=() if prior == "crp" or name == "poisson" else pytest.mark.slow)
+        for name in EXAMPLES
+        for prior in PRIORS
+    ],
 )
+
+
+def _in_turn(first):
+    """Every example with one prior, beginning with the given one; each prior has its turn."""
+    priors = list(PRIORS)
+    return pytest.mark.parametrize(
+        ("name", "prior"), [(name, priors[(first + at) % len(priors)]) for at, name in enumerate(EXAMPLES)]
+    )
 
 
 def _problem(name, prior):
@@ -59,24 +69,29 @@ def test_sweep(name, prior, rng):
     assert excess(draws.labels, posterior, rng) <= LIMIT
 
 
-@every_pair
+@_in_turn(2)
 def test_sweep_and_split_merge(name, prior, rng):
     problem, posterior = _problem(name, prior)
     draws = run_chain(problem, [GibbsSweep(), SplitMerge(3)], rng)
     assert excess(draws.labels, posterior, rng) <= LIMIT
 
 
-@every_example
-def test_split_merge_with_rare_sweeps(name, rng):
-    """One sweep in fifty rounds of twenty proposals; the priors take turns."""
-    prior = list(PRIORS)[EXAMPLES.index(name) % len(PRIORS)]
+@_in_turn(0)
+def test_split_merge_with_rare_sweeps(name, prior, rng):
+    """One sweep in fifty rounds of twenty proposals."""
     problem, posterior = _problem(name, prior)
     draws = run_chain(problem, [Rarely(GibbsSweep(), 50), SplitMerge(20)], rng)
     assert excess(draws.labels, posterior, rng) <= LIMIT
 
 
-@every_prior
-@pytest.mark.parametrize("name", WITH_EVERY_PRIOR)
+@pytest.mark.parametrize(
+    ("name", "prior"),
+    [
+        pytest.param(name, prior, marks=() if (at + also) % 2 == 0 else pytest.mark.slow)
+        for also, name in enumerate(WITH_EVERY_PRIOR)
+        for at, prior in enumerate(PRIORS)
+    ],
+)
 @pytest.mark.parametrize("counts", [(20, 0), (0, 20)], ids=["halves", "parts"])
 def test_proposals_of_one_kind_alone(name, prior, counts, rng):
     """Merges lead to one cluster and splits from there to any partition, so no sweep is needed at all."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,13 @@ from countless.chains import Move
 from countless.families import Family
 from countless.inference import Problem, State
 from countless.priors import Prior
-from helpers import batch_error
+from helpers import batch_error, generator
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 N_ROWS = 8
-N_DRAWS = 6_000
+N_DRAWS = 2_500
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,31 @@ class Model:
             "log joint": state.log_joint() / N_ROWS,
         }
         if self.prior.is_learned:
-            log_c = float(np.log(state.concentration))
-            numbers |= {"log concentration": log_c, "log concentration * clusters": log_c * state.n_clusters}
-            for name, value in state.seats.numbers.items():
-                line = float(np.log(value)) if self.prior.law_of(name).is_count else value
-                numbers |= {name: line, f"{name} * clusters": line * state.n_clusters}
+            middle = _middle(self.prior)
+            more = state.n_clusters - middle["clusters"]
+            for name, value in _lines(self.prior, state.concentration, state.seats.numbers).items():
+                numbers |= {name: value, f"{name} * clusters": (value - middle[name]) * more}
         return numbers
+
+
+def _lines(prior: Prior, concentration: float, others: dict[str, float]) -> dict[str, float]:
+    """Learned numbers of a prior, each on a line on which its law is not too skewed."""
+    found = {"log concentration": float(np.log(concentration))}
+    for name, value in others.items():
+        found[name] = float(np.log(value)) if prior.law_of(name).is_count else float(value)
+    return found
+
+
+@cache
+def _middle(prior: Prior) -> dict[str, float]:
+    """About the means of learned numbers and of the clusters: products of deviations from them have little noise."""
+    rng, draws = generator("middle", prior), []
+    for _ in range(400):
+        fixed = prior.draw_fixed(rng)
+        others = {name: getattr(fixed, name) for name in prior.learned_names}
+        numbers = _lines(prior, fixed.concentration, others)  # type: ignore[arg-type]
+        draws.append({**numbers, "clusters": fixed.sample(N_ROWS, rng).max() + 1.0})
+    return {name: float(np.mean([draw[name] for draw in draws])) for name in draws[0]}
 
 
 def independent(model: Model, rng: np.random.Generator, n_draws: int = N_DRAWS) -> dict[str, FloatArray]:

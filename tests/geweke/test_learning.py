@@ -21,7 +21,7 @@ from helpers import generator, z_limit
 from .joint import Model, collect, z_scores
 from .test_geweke import FAMILIES, PRIORS
 
-N_DRAWS = 2_500
+N_DRAWS = 1_800
 # The laws of the defaults are wide: rows from them have moments that no mean of a few thousand draws comes near.
 NARROWER = 0.4
 LIMIT = z_limit(60)

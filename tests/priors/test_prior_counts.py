@@ -21,14 +21,24 @@ from countless.priors import (
 )
 
 
-@pytest.mark.parametrize("n", [1, 6])
-def test_law_and_mean_against_enumeration(prior, size_counts, n):
+def _check_law_and_mean(prior, size_counts, n):
     expected = np.zeros(n + 1)
     for sizes, many in size_counts[n].items():
         expected[len(sizes)] += many * np.exp(prior.log_prob_sizes(sizes))
     law = prior.n_clusters_pmf(n)
     np.testing.assert_allclose(np.pad(law, (0, n + 1 - law.size)), expected, rtol=0, atol=1e-12)
+    assert law.sum() == pytest.approx(1.0, abs=1e-12)
     assert prior.expected_clusters(n) == pytest.approx(expected @ np.arange(n + 1), rel=1e-11)
+
+
+@pytest.mark.parametrize("n", [1, 6])
+def test_law_and_mean_against_enumeration(fixed_prior, size_counts, n):
+    _check_law_and_mean(fixed_prior, size_counts, n)
+
+
+@pytest.mark.parametrize("n", [1, 5, pytest.param(6, marks=pytest.mark.slow)])
+def test_law_and_mean_where_numbers_are_integrated(learned_prior, size_counts, n):
+    _check_law_and_mean(learned_prior, size_counts, n)
 
 
 def test_no_rows(prior):

@@ -15,10 +15,20 @@ from countless.priors.numerics.component_sums import log_component_sums
 from countless.priors.numerics.ratios import digamma_difference, log_gamma_ratio, log_gamma_ratio_short
 
 
-@pytest.mark.parametrize("n", [1, 3, 8])
-def test_probabilities_of_all_partitions_sum_to_one(prior, size_counts, n):
+def _sums_to_one(prior, size_counts, n):
     total = sum(many * math.exp(prior.log_prob_sizes(sizes)) for sizes, many in size_counts[n].items())
-    assert total == pytest.approx(1.0, abs=1e-12)
+    return total == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_probabilities_of_all_partitions_sum_to_one(fixed_prior, size_counts, n):
+    assert _sums_to_one(fixed_prior, size_counts, n)
+
+
+@pytest.mark.parametrize("n", [1, 3, pytest.param(8, marks=pytest.mark.slow)])
+def test_where_numbers_are_integrated_too(learned_prior, size_counts, n):
+    """Their sums over five rows are compared with the law of the number of clusters, which sums to one."""
+    assert _sums_to_one(learned_prior, size_counts, n)
 
 
 def test_labels_and_sizes_agree_whatever_the_names_and_the_order(fixed_prior):

@@ -251,10 +251,11 @@ def test_threads_do_not_matter(name):
 
 
 _FIT = """
-import json
+import json, warnings
 import numpy as np
 import countless as cl
 from countless.inference import BlockedGibbs, Gibbs, SingleSiteGibbs
+warnings.simplefilter("ignore", cl.ConvergenceWarning)  # the chains are short
 out = []
 for engine in {engines}:
     model = cl.DPMixture({kind!r}, inference=engine, random_state=5).fit(np.array({rows}))
