@@ -57,6 +57,15 @@ def test_log_rising(start, count):
     assert tools.log_rising(start, count) == pytest.approx(expected, rel=1e-14, abs=2e-14)
 
 
+@pytest.mark.parametrize("start", [1e-9, 0.5, 3.7, 250.0, 1e6, 1e15])
+@pytest.mark.parametrize("count", [0.0, 1.0, 2.5, 7.0, 12.0, 13.0, 400.0])
+def test_log_rising_share(start, count):
+    with mpmath.workdps(60):
+        rising = mpmath.loggamma(mpmath.mpf(start) + count) - mpmath.loggamma(mpmath.mpf(start))
+        expected = float(rising - mpmath.loggamma(mpmath.mpf(count) + 1))
+    assert tools.log_rising_share(start, count) == pytest.approx(expected, rel=1e-13, abs=1e-12)
+
+
 @pytest.mark.parametrize("start", [1e-9, 0.5, 1e6, 1e15])
 @pytest.mark.parametrize("count", range(1, 13))
 def test_log_rising_of_few_factors_is_their_product(start, count):

@@ -71,6 +71,19 @@ def log_rising(start, count):
 
 
 @inner_kernel
+def log_rising_share(start, count):
+    """log of start (start + 1) ... (start + count - 1) / count!, with one logarithm where there are few factors."""
+    if count <= 0.0:
+        return 0.0
+    if count <= 12.0 and count == math.floor(count) and start < LARGEST_FACTOR:
+        product = start
+        for step in range(1, int(count)):
+            product *= (start + step) / (1.0 + step)
+        return math.log(product)
+    return log_rising(start, count) - log_rising(1.0, count)
+
+
+@inner_kernel
 def log_beta(a, b):
     """log of the beta function, accurate where both arguments are large (Didonato and Morris 1992, algorithm 708)."""
     small, large = min(a, b), max(a, b)

@@ -68,6 +68,7 @@ class Categorical(Family):
     strengths: ClassVar = ("concentration",)
     statistics_stay: ClassVar = True
     missing: ClassVar = "integrated"
+    looks_up: ClassVar = True
 
     concentration: Any = None
     n_levels: Any = None
@@ -250,6 +251,11 @@ def _log_predictive(family, statistics, cache, k, row, work):
     for j in range(row.size):
         value += cache[k, 1 + family.first[j] + int(row[j])]
     return value
+
+
+@implements(verbs.place_of_cell, DirichletColumns)
+def _place_of_cell(family, j, cell):
+    return 1 + int(cell)
 
 
 @implements(verbs.log_predictive_without, DirichletColumns)

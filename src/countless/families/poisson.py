@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.jit import kernel
-from ..core.special import digamma, less, log_rising
+from ..core.special import digamma, less, log_rising, log_rising_share
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import JEFFREYS, Family, FloatArray, Layout, register
@@ -113,7 +113,7 @@ def _log_predictive(family, statistics, cache, k, row, work):
     value = 0.0
     for j in range(d):
         shape = family.shape[j] + statistics[k, 1 + j]
-        value += cache[k, j] + row[j] * cache[k, d + j] + log_rising(shape, row[j]) - log_rising(1.0, row[j])
+        value += cache[k, j] + row[j] * cache[k, d + j] + log_rising_share(shape, row[j])
     return value
 
 
@@ -124,7 +124,7 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
         shape = family.shape[j] + less(statistics[k, 1 + j], row[j])
         rate = family.rate[j] + less(statistics[k, 0], 1.0)
         value -= shape * math.log1p(1.0 / rate) + row[j] * math.log(rate + 1.0)
-        value += log_rising(shape, row[j]) - log_rising(1.0, row[j])
+        value += log_rising_share(shape, row[j])
     return value
 
 

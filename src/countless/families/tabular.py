@@ -27,6 +27,8 @@ class Tabular:
     # What happens to missing cells in a table: "integrated" out, where columns are independent (the family then
     # implements the verb ``column``), "drawn" along with the clusters (it then overrides ``part``), or "refused".
     missing: ClassVar[str] = "refused"
+    # Whether the log predictive of a cell is a sum of two entries of the cache (``verbs.place_of_cell``).
+    looks_up: ClassVar[bool] = False
     # Whether cells are measurements whose spread in a cluster is free: then equal cells are taken as rounded.
     measures: ClassVar[bool] = False
 

@@ -355,6 +355,15 @@ def add_log_predictives(family, statistics, cache, board, n_slots, row, work, re
             scores[k] += log_predictive(family, statistics, cache, k, row, work)
 
 
+@inlined
+def place_of_cell(family, j, cell):
+    """The entry of the cache of column ``j`` alone which, added to entry 0, is the log predictive of a cell.
+
+    Default: 0, as the log predictive is no such sum. A family that has it says ``looks_up = True``.
+    """
+    return 0
+
+
 @optional
 def log_likelihood(family, parameters, k, row, work):
     """Log density of ``row`` under ``parameters[k]``."""

@@ -25,11 +25,13 @@ IntArray = NDArray[np.int64]
 class Separate(NamedTuple):
     """Hyperparameters of all columns, and where each begins in the statistics, cache and parameters of a cluster.
 
-    One array for all three: every array in here is passed along with every call, and compiled into it.
+    One array for all three: every array in here is passed along with every call, and compiled into it. ``n_board`` is
+    the width of the cache where predictives are looked up in the board, which then has the caches of all clusters.
     """
 
     inner: Any
     starts: IntArray
+    n_board: int
 
 
 STATISTICS, CACHE, PARAMETERS = 0, 1, 2
@@ -55,14 +57,15 @@ class SeparatePart:
         widths = self._layouts
         work = max((max(2 * width.statistics, width.work) for width in widths), default=0)
         statistics = 1 + sum(width.statistics for width in widths)
-        return Layout(
-            statistics, sum(width.cache for width in widths), sum(width.parameters for width in widths), work, 0
-        )
+        cache = sum(width.cache for width in widths)
+        board = cache if self.family.looks_up else 0
+        return Layout(statistics, cache, sum(width.parameters for width in widths), work, board)
 
     def prepare(self) -> Separate:
         """Hyperparameters as kernels receive them."""
         widths = np.array([[1, 0, 0], *(width[:3] for width in self._layouts)], dtype=np.int64)
-        return Separate(self.family.prepare(), np.ascontiguousarray(np.cumsum(widths, axis=0).T))
+        starts = np.ascontiguousarray(np.cumsum(widths, axis=0).T)
+        return Separate(self.family.prepare(), starts, self.layout().board)
 
     def draw_rows(self, parameters: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` rows with these parameters."""
@@ -189,18 +192,31 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     return value
 
 
+@implements(verbs.publish, Separate)
+def _publish(family, statistics, cache, board, k):
+    for entry in range(family.n_board):
+        board[entry, k] = cache[k, entry]
+
+
 @implements(verbs.add_log_predictives, Separate)
 def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, scores):
-    """Column by column, all clusters in one loop."""
+    """Column by column, all clusters in one loop, and along the board where the predictive is only looked up."""
     for j in range(row.size):
-        if not math.isnan(row[j]):
-            hyper = verbs.column(family.inner, j)
-            column_statistics = _slice(statistics, family.starts, STATISTICS, j)
-            column_cache = _slice(cache, family.starts, CACHE, j)
-            cell = _cell(row, j)
+        if math.isnan(row[j]):
+            continue
+        if family.n_board > 0:
+            first = family.starts[CACHE, j]
+            place = first + verbs.place_of_cell(family.inner, j, row[j])
             for k in range(n_slots):
-                if scores[k] > -math.inf:
-                    scores[k] += verbs.log_predictive(hyper, column_statistics, column_cache, k, cell, work)
+                scores[k] += board[first, k] + board[place, k]
+            continue
+        hyper = verbs.column(family.inner, j)
+        cell = _cell(row, j)
+        column_statistics = _slice(statistics, family.starts, STATISTICS, j)
+        column_cache = _slice(cache, family.starts, CACHE, j)
+        for k in range(n_slots):
+            if scores[k] > -math.inf:
+                scores[k] += verbs.log_predictive(hyper, column_statistics, column_cache, k, cell, work)
 
 
 @implements(verbs.n_parts, Separate)
