@@ -193,7 +193,8 @@ def test_traces_are_judged_as_their_draws_are(monkeypatch):
 # --- the same length, whatever happens -------------------------------------------------------------------------------
 
 
-def test_threads_do_not_matter():
+def test_threads_do_not_matter(monkeypatch):
+    monkeypatch.setattr(rounds, "ENOUGH", 400)
     problem = _problem()
     one = _run(problem, n_threads=1)
     assert one.made > 250
@@ -202,6 +203,7 @@ def test_threads_do_not_matter():
 
 @pytest.mark.filterwarnings("ignore:the fit was interrupted")
 def test_interrupted_and_continued_it_is_the_same(monkeypatch):
+    monkeypatch.setattr(rounds, "ENOUGH", 400)
     problem = _problem()
     whole = _run(problem)
     assert whole.made > 250

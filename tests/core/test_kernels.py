@@ -60,7 +60,7 @@ def test_one_compilation_for_each_family(engine):
             cl.DPMixture(kind, prior, inference=ENGINES[engine], random_state=0).fit(X)
     kernels = {
         "gibbs": [sweep._sweep, propose._propose, sums.add_by_label, partition._log_evidence, starts._allocate],
-        "map": [sweep._sweep, icm._join, icm._divide, sums.add_by_label, partition._log_density, starts._allocate],
+        "map": [sweep._sweep, icm._join, icm._divide, sums.add_by_label, partition._log_evidence, starts._allocate],
     }
     for compiled in kernels[engine]:
         families = [signature[0].instance_class.__name__ for signature in compiled.signatures]

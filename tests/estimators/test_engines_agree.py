@@ -38,7 +38,7 @@ def test_held_out_density(name):
         "one": cl.inference.MAP(),
     }
     densities = {engine: np.empty(len(X)) for engine in engines}
-    for train, test in KFold(3, shuffle=True, random_state=0).split(X):
+    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
         for engine, settings in engines.items():
             prior = cl.priors.FiniteDirichlet(1, 1.0) if engine == "one" else "crp"
             fit = cl.DPMixture(prior=prior, inference=settings, random_state=0).fit(X[train])

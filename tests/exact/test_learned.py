@@ -9,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from countless.inference import Problem
-from countless.models.mixture.moves.concentration import ConcentrationUpdate
+from countless.models.mixture.moves.concentration import ConcentrationUpdate, ForgetConcentration
 from countless.models.mixture.moves.split_merge import SplitMerge
 from countless.models.mixture.moves.sweeps import GibbsSweep
 from countless.priors import (
@@ -72,6 +72,8 @@ def _exact(family, X, prior):
 def _run(case, rng, update=None):
     family, X = example(case.example)
     moves = [GibbsSweep(), SplitMerge(5), Rarely(update or ConcentrationUpdate(), case.every)]
+    if case.every == 1:  # the concentration is integrated out of the moves of rows, where the prior allows it
+        moves.insert(0, ForgetConcentration())
     return run_chain(Problem.of(X, family, case.prior), moves, rng, n_draws=case.n_draws)
 
 

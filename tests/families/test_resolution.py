@@ -30,11 +30,13 @@ def test_values_that_differ_have_no_resolution(rng):
     assert resolution(np.append(values, values[0])) < 0.01  # one chance repetition
 
 
-def test_weights_count_as_repetitions(rng):
-    values = np.round(rng.normal(size=300), 1)
-    weights = rng.integers(1, 4, size=300)
-    repeated = resolution(np.repeat(values, weights))
-    assert resolution(values, weights.astype(float)) == pytest.approx(repeated, rel=1e-12)
+def test_repeated_rows_stay_equal(rng):
+    X = np.round(rng.normal(size=(100, 2)), 1)
+    X = X[np.unique(X, axis=0, return_index=True)[1]]
+    counts = rng.integers(1, 4, size=len(X))
+    once, repeated = (spread_equal_cells(rows, np.array([0, 1])) for rows in (X, np.repeat(X, counts, axis=0)))
+    np.testing.assert_array_equal(repeated, np.repeat(once, counts, axis=0))
+    assert not np.array_equal(once, X)
 
 
 def test_a_column_of_zeros_and_numbers_keeps_half_a_deviation(rng):

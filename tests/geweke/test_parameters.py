@@ -27,7 +27,7 @@ from .test_geweke import _Tilted
 N_COMPARISONS = 70
 LIMIT = z_limit(N_COMPARISONS)
 CLEAR = LIMIT + 3.0
-N_DRAWS = 2_000
+N_DRAWS = 4_000
 SETTLE = 50
 
 

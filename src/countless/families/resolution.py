@@ -34,15 +34,8 @@ WINDOW = 0.25
 NEGLIGIBLE = 1e-4
 
 
-def resolution(values: FloatArray, weights: FloatArray | None = None) -> float:
-    """How coarse a column of measurements is; zero where it does not matter.
-
-    Parameters
-    ----------
-    values : array
-        Cells that are not missing.
-    weights : array, optional
-        How often each counts.
+def resolution(values: FloatArray) -> float:
+    """How coarse a column of measurements is, from its cells that are not missing; zero where it does not matter.
 
     Examples
     --------
@@ -52,37 +45,31 @@ def resolution(values: FloatArray, weights: FloatArray | None = None) -> float:
     >>> bool(0.8 < resolution(years) < 1.2), resolution(np.sqrt(np.arange(100.0)))
     (True, 0.0)
     """
-    found, inverse = np.unique(values, return_inverse=True)
-    if len(found) < 2 or (len(found) == len(values) and weights is None):
+    found, counts = np.unique(values, return_counts=True)
+    if not 2 <= len(found) < len(values):
         return 0.0
-    counts = np.bincount(inverse, weights=weights).astype(np.float64)
-    total = counts.sum()
-    equal = counts @ counts - total
-    deviation = _robust_deviation(found, counts)
-    if equal <= 0.0 or not deviation > 0.0:
-        return 0.0
-    ends = np.concatenate([[0.0], np.cumsum(counts)])
+    deviation = _robust_deviation(values)
+    ends = np.concatenate([[0], np.cumsum(counts)])
     half = WINDOW * deviation
     first, last = np.searchsorted(found, found - half), np.searchsorted(found, found + half, side="right")
-    near = counts @ (ends[last] - ends[first]) - total
-    coarse = 2.0 * half * equal / near
-    return float(coarse) if coarse > NEGLIGIBLE * deviation else 0.0
+    equal, near = counts @ (counts - 1), counts @ (ends[last] - ends[first] - 1)
+    coarse = 2.0 * half * float(equal / near)
+    return coarse if coarse > NEGLIGIBLE * deviation else 0.0
 
 
-def _robust_deviation(values: FloatArray, counts: FloatArray) -> float:
-    """The standard deviation, or what the quartiles make of it where that is less and not zero; values are sorted."""
-    shares = np.cumsum(counts) / counts.sum()
-    low, high = values[np.searchsorted(shares, [0.25, 0.75])]
-    centre = counts @ values / counts.sum()
-    deviation = float(np.sqrt(counts @ (values - centre) ** 2 / counts.sum()))
-    by_quartiles = float(high - low) / 1.349
+def _robust_deviation(values: FloatArray) -> float:
+    """The standard deviation, or what the quartiles make of it where that is less and not zero."""
+    low, high = np.quantile(values, [0.25, 0.75])
+    deviation, by_quartiles = float(np.std(values)), float(high - low) / 1.349
     return min(deviation, by_quartiles) if by_quartiles > 0.0 else deviation
 
 
-def spread_equal_cells(X: FloatArray, columns: IntArray, weights: FloatArray | None = None) -> FloatArray:
+def spread_equal_cells(X: FloatArray, columns: IntArray) -> FloatArray:
     """Rows with the equal cells of some columns spread over the resolution of their column; always in the same way.
 
-    Rows whose cells are all different are returned as they are.
+    A row that comes several times is a repetition, as a weight would be, and no rounding: its copies stay equal. In a
+    table of one column there is no telling the two apart, and equal rows are spread. Rows whose cells all differ are
+    returned as they are.
 
     Examples
     --------
@@ -92,30 +79,63 @@ def spread_equal_cells(X: FloatArray, columns: IntArray, weights: FloatArray | N
     >>> len(np.unique(spread_equal_cells(X, np.array([0]))))
     20
     """
-    out = X
+    found = resolutions(X, columns)
+    if not found:
+        return X
+    distinct, back = _distinct(X)
+    out = distinct.copy()
     rng = np.random.default_rng(20180611)
-    for j in columns:
-        rows = np.flatnonzero(~np.isnan(X[:, j]))
-        coarse = resolution(X[rows, j], None if weights is None else weights[rows])
-        if coarse > 0.0:
-            out = X.copy() if out is X else out
-            out[rows, j] += coarse * _places(X[rows, j], rng)
-    return out
+    for j, coarse in found.items():
+        known = ~np.isnan(distinct[:, j])
+        out[known, j] += coarse * _places(distinct[known, j], rng)
+    return out[back]
 
 
-def with_resolutions(
-    columns: Sequence[Column], family: Family, X: FloatArray, weights: FloatArray | None = None
-) -> tuple[Column, ...]:
-    """Columns with a note where their equal cells are spread; the family is resolved, columns are those of ``X``."""
+def resolutions(X: FloatArray, columns: IntArray) -> dict[int, float]:
+    """Resolutions of those columns where it matters, repeated rows counted once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.families.resolution import resolutions
+    >>> X = np.column_stack([np.arange(40) // 2, np.sqrt(np.arange(40.0))])
+    >>> sorted(resolutions(X, np.array([0, 1])))
+    [0]
+    """
+    if not any(resolution(X[~np.isnan(X[:, j]), j]) for j in columns):
+        return {}
+    distinct, _ = _distinct(X)
+    found = {int(j): resolution(distinct[~np.isnan(distinct[:, j]), j]) for j in columns}
+    return {j: coarse for j, coarse in found.items() if coarse > 0.0}
+
+
+def with_resolutions(columns: Sequence[Column], family: Family, X: FloatArray) -> tuple[Column, ...]:
+    """Columns with a note where their equal cells are spread; the family is resolved, columns are those of ``X``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import countless as cl
+    >>> from countless.families.resolution import with_resolutions
+    >>> X = np.column_stack([np.arange(40) // 2, np.sqrt(np.arange(40.0))])
+    >>> family = cl.families.Gaussian().resolve(X)
+    >>> with_resolutions(family.describe_columns(["years", "root"]), family, X)[0].note
+    'equal values are taken as rounded to 1'
+    """
     order = family.arrange(np.arange(X.shape[1], dtype=np.float64)[None, :])[0].astype(np.int64)
     out = list(columns)
-    for j in order[family.measured_columns(len(order))]:
-        known = ~np.isnan(X[:, j])
-        coarse = resolution(X[known, j], None if weights is None else weights[known])
-        if coarse > 0.0:
-            note = f"equal values are taken as rounded to {coarse:.2g}"
-            out[j] = replace(out[j], note=f"{out[j].note}; {note}" if out[j].note else note)
+    for j, coarse in resolutions(X, order[family.measured_columns(len(order))]).items():
+        note = f"equal values are taken as rounded to {coarse:.2g}"
+        out[j] = replace(out[j], note=f"{out[j].note}; {note}" if out[j].note else note)
     return tuple(out)
+
+
+def _distinct(X: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Rows that differ, and where each row is among them; of one column every row counts as different."""
+    if X.shape[1] == 1:
+        return X, np.arange(len(X))
+    distinct, back = np.unique(X, axis=0, return_inverse=True)
+    return distinct, back.reshape(-1)
 
 
 def _places(values: FloatArray, rng: np.random.Generator) -> FloatArray:

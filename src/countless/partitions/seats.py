@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from scipy.special import gammaln
 
 from ..core.jit import inner_kernel, kernel
 from ..core.validate import by_first_appearance
+from ..priors.numerics.integrated import Integrated
 from ..priors.verbs import Prior
 
 FloatArray = NDArray[np.float64]
@@ -59,9 +60,6 @@ class Seats:
     ----------
     fixed : Prior
         The prior with its learned numbers as they are now.
-    integrates : bool
-        Whether the table that kernels use has the concentration integrated out, where the prior allows it; see
-        ``draw_numbers``.
     """
 
     def __init__(self, prior: Prior, labels: IntArray, at: float | Prior) -> None:
@@ -69,18 +67,27 @@ class Seats:
         self.prior = prior
         self.n_clusters = int(labels.max()) + 1
         self.fixed = prior.fixed_at(at)
-        self.integrates = False
+        self._forgotten, self._integrated = False, cast("Integrated | None", None)
         capacity = slots_for(len(labels), self.n_clusters)
         sizes = np.bincount(labels, minlength=capacity)
         self.arrays = self._arrays(labels, sizes, np.arange(capacity, dtype=np.int64))
 
     def _arrays(self, labels: IntArray, sizes: IntArray, active: IntArray) -> SeatArrays:
-        n_items, capacity = len(labels), len(sizes)
-        self._integrated = self.prior.integrated(n_items, capacity) if self.integrates else None
-        offset, log_v = self.fixed.table(n_items, capacity)
-        if self._integrated is not None:
-            offset, log_v = self._integrated.offset, self._integrated.log_v
-        return SeatArrays(labels, sizes, active, np.empty(capacity + 1), offset, log_v)
+        return SeatArrays(labels, sizes, active, np.empty(len(sizes) + 1), *self._table(len(labels), len(sizes)))
+
+    def _table(self, n_items: int, capacity: int) -> tuple[float, FloatArray]:
+        if not self._forgotten:
+            return self.fixed.table(n_items, capacity)
+        if self._integrated is None or len(self._integrated.log_v) != capacity + 2:
+            self._integrated = self.prior.integrated(n_items, capacity)
+        if self._integrated is None:
+            self._forgotten = False
+            return self.fixed.table(n_items, capacity)
+        return self._integrated.offset, self._integrated.log_v
+
+    def _use_table(self) -> None:
+        offset, log_v = self._table(self.n_items, self.capacity)
+        self.arrays = self.arrays._replace(offset=offset, log_v=log_v)
 
     @property
     def concentration(self) -> float:
@@ -125,25 +132,24 @@ class Seats:
 
     def set_fixed(self, fixed: Prior) -> None:
         """Use these numbers of the prior from now on."""
-        self.fixed = fixed
-        if self._integrated is None:
-            offset, log_v = fixed.table(self.n_items, self.capacity)
-            self.arrays = self.arrays._replace(offset=offset, log_v=log_v)
+        self.fixed, self._forgotten = fixed, False
+        self._use_table()
+
+    def forget_numbers(self) -> None:
+        """Let kernels use the table with the concentration integrated out, where the prior has one, until it is drawn.
+
+        Nothing may look at the concentration meanwhile: it belongs to groups that are no longer there.
+        """
+        if not self._forgotten:
+            self._forgotten = True
+            self._use_table()
 
     def draw_numbers(self, rng: np.random.Generator) -> None:
-        """Draw the learned numbers of the prior given the groups.
-
-        From then on kernels use the table with the concentration integrated out, where the prior has one. That is right
-        because the concentration is then drawn afresh, whatever it was: groups, and then the concentration given the
-        groups.
-        """
-        if not self.integrates:
-            self.integrates = True
-            self.arrays = self._arrays(*self.arrays[:3])
-        if self._integrated is None:
-            self.set_fixed(self.prior.draw_learned(rng, self.fixed, self.cluster_sizes()))
+        """Draw the learned numbers of the prior given the groups; one that was forgotten, whatever it was before."""
+        if self._forgotten and self._integrated is not None:
+            self.set_fixed(self._integrated.draw(rng, self.n_clusters))
         else:
-            self.fixed = self._integrated.draw(rng, self.n_clusters)
+            self.set_fixed(self.prior.draw_learned(rng, self.fixed, self.cluster_sizes()))
 
     def log_prior(self) -> float:
         """Log probability of the groups given the learned numbers, and the log density of these, on their lines."""
@@ -191,26 +197,21 @@ class Seats:
         """An independent copy."""
         twin = Seats.__new__(Seats)
         twin.prior, twin.n_clusters, twin.fixed = self.prior, self.n_clusters, self.fixed
-        twin.integrates, twin._integrated = self.integrates, self._integrated
+        twin._forgotten, twin._integrated = self._forgotten, self._integrated
         labels, sizes, active, log_weights, offset, log_v = self.arrays
         twin.arrays = SeatArrays(labels.copy(), sizes.copy(), active.copy(), log_weights.copy(), offset, log_v)
         return twin
 
     def freeze(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers and arrays from which ``thaw`` makes the same seats."""
-        numbers = {
-            "n_clusters": int(self.n_clusters),
-            "integrates": self.integrates,
-            "concentration": self.concentration,
-            **self.numbers,
-        }
+        numbers = {"n_clusters": int(self.n_clusters), "concentration": self.concentration, **self.numbers}
         return numbers, {name: getattr(self.arrays, name).copy() for name in ("labels", "sizes", "active")}
 
     @classmethod
     def thaw(cls, prior: Prior, n_items: int, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Seats:
         """Seats from what ``freeze`` gave; ValueError where that cannot be seats of so many items."""
-        n_clusters, integrates = numbers["n_clusters"], numbers["integrates"]
-        if type(n_clusters) is not int or type(integrates) is not bool:
+        n_clusters = numbers["n_clusters"]
+        if type(n_clusters) is not int:
             raise ValueError("the state of a chain holds a number of the wrong type")
         fixed = _thawed_prior(prior, numbers)
         found = [arrays[name] for name in ("labels", "sizes", "active")]
@@ -219,7 +220,8 @@ class Seats:
         if any(part.dtype != np.int64 for part in found) or [part.shape for part in found] != shapes:
             raise ValueError("the state of a chain holds labels of the wrong shape or type")
         seats = cls.__new__(cls)
-        seats.prior, seats.n_clusters, seats.fixed, seats.integrates = prior, n_clusters, fixed, integrates
+        seats.prior, seats.n_clusters, seats.fixed = prior, n_clusters, fixed
+        seats._forgotten, seats._integrated = False, None
         if seats.concentration != numbers["concentration"]:
             raise ValueError(f"the state of a chain holds the concentration {numbers['concentration']}")
         seats.arrays = seats._arrays(*(part.copy() for part in found))

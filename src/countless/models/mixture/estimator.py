@@ -173,7 +173,7 @@ class DPMixture(Mixture, RunEstimator):
         )
         columns = untuned.describe_columns(column_names(self))
         if left_open:
-            columns = with_resolutions(columns, untuned, rows, weights)
+            columns = with_resolutions(columns, untuned, rows)
         data = MixtureData(rows, columns, untuned, self.prior_, weights, left_open)
         return self._fit(data, checkpoint, checkpoint_every, rng)
 

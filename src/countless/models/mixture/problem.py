@@ -160,7 +160,7 @@ class Problem:
         shift, scale = (family.arrange(row[None, :])[0] for row in units)
         rows = family.arrange(X)
         if left_open:
-            rows = spread_equal_cells(rows, family.measured_columns(rows.shape[1]), weights)
+            rows = spread_equal_cells(rows, family.measured_columns(rows.shape[1]))
         table = LocalRows(rows, shift, scale, family, weights)
         return cls(table, family, family.prepare(), prior, drawn, family, left_open)
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from ....chains.engine import register
 from ....chains.schedule import Schedule
-from ..moves.concentration import ConcentrationUpdate
+from ..moves.concentration import ConcentrationUpdate, ForgetConcentration
 from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.split_merge import split_merge_moves
 from ..moves.sweeps import GibbsSweep
@@ -81,5 +81,5 @@ class CollapsedGibbs(MixtureSampler):
 
     def schedule(self) -> Schedule:
         """The moves of one sweep; each chain has its own."""
-        moves: list[Any] = [GibbsSweep(), *split_merge_moves(self.split_merge), ConcentrationUpdate()]
-        return Schedule([*moves, LearnHyperparameters(), *self.extra_moves])
+        rows: list[Any] = [ForgetConcentration(), GibbsSweep(), *split_merge_moves(self.split_merge)]
+        return Schedule([*rows, ConcentrationUpdate(), LearnHyperparameters(), *self.extra_moves])

@@ -10,12 +10,23 @@ import numpy as np
 from ....partitions.partition import Partition
 
 
-class ConcentrationUpdate:
-    """Draw the learned numbers of the prior given the sizes of the clusters; fixed ones stay.
+class ForgetConcentration:
+    """Integrate the concentration out of the moves of rows that follow, where the prior allows it.
 
-    Where the prior allows it, moves of rows have the concentration integrated out. Such moves and then this one leave
-    the joint law of partition and concentration as it is (van Dyk and Park 2008, *Partially collapsed Gibbs samplers*).
+    A later ``ConcentrationUpdate`` draws it afresh. Such moves and then that draw leave the joint law of partition and
+    concentration as it is (van Dyk and Park 2008, *Partially collapsed Gibbs samplers*).
     """
+
+    name = "forget the concentration"
+
+    def step(self, rng: np.random.Generator, state: Partition) -> None:
+        """Update ``state`` in place."""
+        if state.seats.prior.is_learned:
+            state.seats.forget_numbers()
+
+
+class ConcentrationUpdate:
+    """Draw the learned numbers of the prior given the sizes of the clusters; fixed ones stay."""
 
     name = "concentration"
 
