@@ -164,7 +164,7 @@ CASES = {
 }
 N_DRAWS = {"gibbs": 3_000, "uncollapsed": 3_000, "single-site": 2_500}
 # Sweeps per draw: the criterion is that of independent draws, and a sampler with a parameter per row moves slowly.
-THIN = {"gibbs": 2, "uncollapsed": 2, "single-site": 20}
+THIN = {"gibbs": 4, "uncollapsed": 2, "single-site": 20}
 
 
 def _one_column(case, prior):
@@ -237,7 +237,7 @@ def _passes(case, schedule, rng, n_draws, thin=2, prior=RESTAURANT):
 
 @pytest.mark.parametrize("case", CASES)
 def test_partitions_and_hyperparameters(case, rng):
-    assert _passes(case, SAMPLERS["gibbs"](), rng, N_DRAWS["gibbs"])
+    assert _passes(case, SAMPLERS["gibbs"](), rng, N_DRAWS["gibbs"], THIN["gibbs"])
 
 
 @pytest.mark.parametrize(

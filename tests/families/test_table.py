@@ -167,10 +167,11 @@ def test_scores_of_all_clusters_are_those_of_each(separate):
     _, table, rows = separate
     local, kernel_rows, _ = localise(table, rows)
     hyper, clusters = local.prepare(), local.allocate(2)
+    board = np.zeros((local.layout().board, 2))
     for k, part in enumerate((kernel_rows[:5], kernel_rows[5:10])):
         clusters.statistics[k] = statistics_of(hyper, part, clusters.statistics.shape[1]).sum(axis=0)
         verbs.refresh(hyper, *clusters[:2], k, clusters.work)
-    board = np.zeros((local.layout().board, 2))
+        verbs.publish(hyper, *clusters[:2], board, k)
     scores = np.array([0.3, -0.7])
     expected = [
         score + verbs.log_predictive(hyper, *clusters[:2], k, kernel_rows[-1], clusters.work)
