@@ -119,8 +119,8 @@ def with_resolutions(columns: Sequence[Column], family: Family, X: FloatArray) -
     >>> from countless.families.resolution import with_resolutions
     >>> X = np.column_stack([np.arange(40) // 2, np.sqrt(np.arange(40.0))])
     >>> family = cl.families.Gaussian().resolve(X)
-    >>> with_resolutions(family.describe_columns(["years", "root"]), family, X)[0].note
-    'equal values are taken as rounded to 1'
+    >>> [column.note[:27] for column in with_resolutions(family.describe_columns(["years", "root"]), family, X)]
+    ['equal values are taken as r', '']
     """
     order = family.arrange(np.arange(X.shape[1], dtype=np.float64)[None, :])[0].astype(np.int64)
     out = list(columns)
