@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import countless as cl
-from countless.families.resolution import resolution, spread_equal_cells
+from countless.families.gaussian.resolution import resolution, spread_equal_cells
 from countless.inference import Problem
 
 

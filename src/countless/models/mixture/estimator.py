@@ -17,7 +17,7 @@ from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, counted
 from ...families.base import Family, resolve_family
-from ...families.resolution import with_resolutions
+from ...families.gaussian.resolution import with_resolutions
 from ...partitions.seats import FloatArray, IntArray
 from ...posterior.partition.certainty import Certainty
 from ...priors import Prior, resolve_prior

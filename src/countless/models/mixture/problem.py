@@ -14,8 +14,8 @@ from ...chains.draws import Draws, flat
 from ...chains.fields import Field
 from ...families.arrays import log_volumes, shifted_and_scaled
 from ...families.base import Cluster, Family, Layout
+from ...families.gaussian.resolution import spread_equal_cells
 from ...families.learnable import Law, Offsets
-from ...families.resolution import spread_equal_cells
 from ...partitions.clusters import own_hyper
 from ...partitions.hyperparameters import install
 from ...partitions.partition import log_prior_predictives
@@ -149,7 +149,7 @@ class Problem:
         """Prepare rows ``X``, each counted ``weights`` times, for a resolved family and prior.
 
         Where hyperparameters are left open, equal measurements are spread over their resolution
-        (``families.resolution``): only those who set everything ask for the density of the cells as they are.
+        (``families.gaussian.resolution``): only those who set everything ask for the density of the cells as they are.
         """
         units = family.units(X)
         drawn = family.draws_missing(X)

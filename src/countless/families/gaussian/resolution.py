@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Column
+from ..columns import Column
 
 if TYPE_CHECKING:
-    from .base import Family
+    from ..base import Family
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -32,6 +32,8 @@ IntArray = NDArray[np.int64]
 WINDOW = 0.25
 # Coarseness below this share of the deviation is left alone.
 NEGLIGIBLE = 1e-4
+# Of a longer table every second, third, ... row says how coarse it is.
+MOST_ROWS = 20_000
 
 
 def resolution(values: FloatArray) -> float:
@@ -40,7 +42,7 @@ def resolution(values: FloatArray) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from countless.families.resolution import resolution
+    >>> from countless.families.gaussian.resolution import resolution
     >>> years = np.round(np.random.default_rng(0).normal(40.0, 15.0, size=2000))
     >>> bool(0.8 < resolution(years) < 1.2), resolution(np.sqrt(np.arange(100.0)))
     (True, 0.0)
@@ -74,7 +76,7 @@ def spread_equal_cells(X: FloatArray, columns: IntArray) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from countless.families.resolution import spread_equal_cells
+    >>> from countless.families.gaussian.resolution import spread_equal_cells
     >>> X = np.repeat([[1.0], [2.0], [4.0], [8.0]], 5, axis=0)
     >>> len(np.unique(spread_equal_cells(X, np.array([0]))))
     20
@@ -97,14 +99,15 @@ def resolutions(X: FloatArray, columns: IntArray) -> dict[int, float]:
     Examples
     --------
     >>> import numpy as np
-    >>> from countless.families.resolution import resolutions
+    >>> from countless.families.gaussian.resolution import resolutions
     >>> X = np.column_stack([np.arange(40) // 2, np.sqrt(np.arange(40.0))])
     >>> sorted(resolutions(X, np.array([0, 1])))
     [0]
     """
-    if not any(resolution(X[~np.isnan(X[:, j]), j]) for j in columns):
+    some = X[:: max(1, len(X) // MOST_ROWS)]
+    if not any(resolution(some[~np.isnan(some[:, j]), j]) for j in columns):
         return {}
-    distinct, _ = _distinct(X)
+    distinct, _ = _distinct(some)
     found = {int(j): resolution(distinct[~np.isnan(distinct[:, j]), j]) for j in columns}
     return {j: coarse for j, coarse in found.items() if coarse > 0.0}
 
@@ -116,7 +119,7 @@ def with_resolutions(columns: Sequence[Column], family: Family, X: FloatArray) -
     --------
     >>> import numpy as np
     >>> import countless as cl
-    >>> from countless.families.resolution import with_resolutions
+    >>> from countless.families.gaussian.resolution import with_resolutions
     >>> X = np.column_stack([np.arange(40) // 2, np.sqrt(np.arange(40.0))])
     >>> family = cl.families.Gaussian().resolve(X)
     >>> [column.note[:27] for column in with_resolutions(family.describe_columns(["years", "root"]), family, X)]
