@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 from scipy import stats
 
+from cases.bits import two_kinds_of_bits
 from cases.family import Example, FamilyCase, Seven
 from cases.oracles import (
     beta_log_prior,
@@ -26,11 +27,6 @@ def _rows():
     return np.column_stack([rng.integers(0, levels, 14) % 2 for levels in (2, 3, 5)])
 
 
-def _two_groups(n):
-    rng = np.random.default_rng([4711, 1])
-    return rng.random((n, 12)) < 0.03, rng.random((n, 12)) < 0.97
-
-
 def _column(family, rows, j):
     ones = rows[:, j].sum()
     a, b = per_column(family.a, rows)[j] + ones, per_column(family.b, rows)[j] + len(rows) - ones
@@ -46,7 +42,7 @@ def _log_evidence(family, rows):
 CASE = FamilyCase(
     cells="codes",
     rows=lambda rng, shape: rng.integers(0, 2, shape),
-    two_groups=_two_groups,
+    two_groups=two_kinds_of_bits,
     examples=(
         Example.of("bernoulli-1", Bernoulli(0.7, 1.8), _rows()[:, :1], 1),
         Example.of("bernoulli-3", Bernoulli([0.7, 2.0, 1.0], [1.8, 0.4, 1.0]), _rows(), 3),

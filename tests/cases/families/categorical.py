@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 from scipy import stats
 
+from cases.bits import two_kinds_of_bits
 from cases.family import Example, FamilyCase, Seven
 from cases.oracles import dirichlet_log_prior, log_dirichlet, positive, soft_max_columns, whole_counts
 from countless.families import Categorical
@@ -17,11 +18,6 @@ CONCENTRATION = [[0.7, 1.6], [1.0, 2.0, 0.5], [0.3, 0.6, 0.9, 1.2, 1.5]]
 def _codes():
     rng = np.random.default_rng([20240, 3])
     return np.column_stack([rng.integers(0, levels, 14) for levels in (2, 3, 5)])
-
-
-def _two_groups(n):
-    rng = np.random.default_rng([4711, 0])
-    return rng.random((n, 12)) < 0.03, rng.random((n, 12)) < 0.97
 
 
 def _counts(family, rows, j):
@@ -45,7 +41,7 @@ def _log_evidence(family, rows):
 CASE = FamilyCase(
     cells="codes",
     rows=lambda rng, shape: rng.integers(0, 2, shape),
-    two_groups=_two_groups,
+    two_groups=two_kinds_of_bits,
     examples=(
         Example.of("categorical-1", Categorical([[0.7, 1.6, 0.4]], n_levels=[3]), _codes()[:, 1:2], 2),
         Example.of("categorical-3", Categorical(CONCENTRATION, n_levels=[2, 3, 5]), _codes(), 1 + 2 + 4),
