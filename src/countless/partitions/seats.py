@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,8 @@ class Seats:
         self.prior = prior
         self.n_clusters = int(labels.max()) + 1
         self.fixed = prior.fixed_at(at)
-        self._forgotten, self._integrated = False, cast("Integrated | None", None)
+        self._forgotten, self._may_forget = False, True
+        self._integrated: Integrated | None = None
         capacity = slots_for(len(labels), self.n_clusters)
         sizes = np.bincount(labels, minlength=capacity)
         self.arrays = self._arrays(labels, sizes, np.arange(capacity, dtype=np.int64))
@@ -81,7 +82,7 @@ class Seats:
         if self._integrated is None or len(self._integrated.log_v) != capacity + 2:
             self._integrated = self.prior.integrated(n_items, capacity)
         if self._integrated is None:
-            self._forgotten = False
+            self._forgotten = self._may_forget = False
             return self.fixed.table(n_items, capacity)
         return self._integrated.offset, self._integrated.log_v
 
@@ -140,7 +141,7 @@ class Seats:
 
         Nothing may look at the concentration meanwhile: it belongs to groups that are no longer there.
         """
-        if not self._forgotten:
+        if self._may_forget and not self._forgotten:
             self._forgotten = True
             self._use_table()
 

@@ -50,7 +50,6 @@ class Integrated:
         self._points = grid_of(law)
         parts = [self._fixed(float(point)) for point in self._points]
         self.offset = parts[0].offset
-        self.has_one_offset = all(part.offset == self.offset for part in parts)
         prior_logs = np.array([law.log_density_on_line(getattr(part, name)) for part in parts])
         self._logs: FloatArray = prior_logs[:, None] + [part.table(n_rows, max_clusters).log_v for part in parts]
         self.log_v: FloatArray = np.logaddexp.reduce(self._logs, axis=0) + math.log(STEP)
