@@ -75,7 +75,7 @@ class Partition:
     @property
     def labels(self) -> IntArray:
         """Slot of each row; change it with ``relabel``."""
-        return self.seats.arrays.labels
+        return self.seats.labels
 
     @property
     def concentration(self) -> float:
@@ -116,7 +116,7 @@ class Partition:
 
     def compact(self) -> None:
         """Renumber the slots in use 0, 1, 2, ... so that sweeps need not step over free ones."""
-        self.renumber(self.seats.arrays.active.copy())
+        self.renumber(self.seats.slots_by_use.copy())
 
     def compact_if_sparse(self) -> None:
         """The same where free slots among those in use have become many."""
@@ -160,7 +160,7 @@ class Partition:
         """Bring up to date what depends on hyperparameters that were changed in place; statistics stay."""
         self.reserve(1)
         refresh_slots(self.hyper, self.clusters.arrays, self.seats.in_use)
-        free = self.seats.arrays.active[self.n_clusters]
+        free = self.seats.slots_by_use[self.n_clusters]
         self.log_new = np.empty(len(self.rows))
         _score_rows(self.hyper, Cluster._make(self.clusters.arrays[:3]), free, self.rows, self.log_new)
 

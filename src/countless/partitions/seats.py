@@ -67,13 +67,28 @@ class Seats:
         self.prior = prior
         self.n_clusters = int(labels.max()) + 1
         self.fixed = prior.fixed_at(at)
-        self._forgotten, self._may_forget = False, True
-        self._integrated: Integrated | None = None
+        self._remember()
         capacity = slots_for(len(labels), self.n_clusters)
         sizes = np.bincount(labels, minlength=capacity)
-        self.arrays = self._arrays(labels, sizes, np.arange(capacity, dtype=np.int64))
+        self.arrays = self._made(labels, sizes, np.arange(capacity, dtype=np.int64))
 
-    def _arrays(self, labels: IntArray, sizes: IntArray, active: IntArray) -> SeatArrays:
+    def _remember(self) -> None:
+        """The state of a prior that has forgotten nothing yet."""
+        self._forgotten, self._may_forget = False, True
+        self._integrated: Integrated | None = None
+
+    @property
+    def arrays(self) -> SeatArrays:
+        """What kernels work on; the table of the prior is made where someone asks for it."""
+        if self._is_old:
+            self._use_table()
+        return self._arrays
+
+    @arrays.setter
+    def arrays(self, arrays: SeatArrays) -> None:
+        self._arrays, self._is_old = arrays, False
+
+    def _made(self, labels: IntArray, sizes: IntArray, active: IntArray) -> SeatArrays:
         return SeatArrays(labels, sizes, active, np.empty(len(sizes) + 1), *self._table(len(labels), len(sizes)))
 
     def _table(self, n_items: int, capacity: int) -> tuple[float, FloatArray]:
@@ -88,7 +103,7 @@ class Seats:
 
     def _use_table(self) -> None:
         offset, log_v = self._table(self.n_items, self.capacity)
-        self.arrays = self.arrays._replace(offset=offset, log_v=log_v)
+        self.arrays = self._arrays._replace(offset=offset, log_v=log_v)
 
     @property
     def concentration(self) -> float:
@@ -102,39 +117,48 @@ class Seats:
         return self.prior.numbers_of(self.fixed)
 
     @property
+    def labels(self) -> IntArray:
+        """The slot of each item."""
+        return self._arrays.labels
+
+    @property
     def n_items(self) -> int:
-        return len(self.arrays.labels)
+        return len(self._arrays.labels)
 
     @property
     def capacity(self) -> int:
         """Number of slots, used and free."""
-        return len(self.arrays.sizes)
+        return len(self._arrays.sizes)
+
+    @property
+    def slots_by_use(self) -> IntArray:
+        """All slots, those in use first."""
+        return self._arrays.active
 
     @property
     def in_use(self) -> IntArray:
         """Slots in use."""
-        return self.arrays.active[: self.n_clusters]
+        return self.slots_by_use[: self.n_clusters]
 
     def cluster_sizes(self) -> IntArray:
         """Sizes of the groups."""
-        return self.arrays.sizes[self.in_use]
+        return self._arrays.sizes[self.in_use]
 
     def partition(self) -> IntArray:
         """Labels numbered by first appearance."""
-        out = np.empty_like(self.arrays.labels)
-        _number_by_first_appearance(self.arrays.labels, np.full(self.capacity, -1), out)
+        out = np.empty_like(self._arrays.labels)
+        _number_by_first_appearance(self._arrays.labels, np.full(self.capacity, -1), out)
         return out
 
     def slots(self) -> IntArray:
         """Slots in use, in the order of ``partition()``: by first appearance."""
-        labels = self.arrays.labels
+        labels = self._arrays.labels
         first = np.unique(labels, return_index=True)[1]
         return labels[np.sort(first)]
 
     def set_fixed(self, fixed: Prior) -> None:
         """Use these numbers of the prior from now on."""
-        self.fixed, self._forgotten = fixed, False
-        self._use_table()
+        self.fixed, self._forgotten, self._is_old = fixed, False, True
 
     def forget_numbers(self) -> None:
         """Let kernels use the table with the concentration integrated out, where the prior has one, until it is drawn.
@@ -142,8 +166,7 @@ class Seats:
         Nothing may look at the concentration meanwhile: it belongs to groups that are no longer there.
         """
         if self._may_forget and not self._forgotten:
-            self._forgotten = True
-            self._use_table()
+            self._forgotten = self._is_old = True
 
     def draw_numbers(self, rng: np.random.Generator) -> None:
         """Draw the learned numbers of the prior given the groups; one that was forgotten, whatever it was before."""
@@ -163,7 +186,7 @@ class Seats:
         used, old = self.capacity, self.arrays
         sizes, active = np.zeros(capacity, dtype=np.int64), np.arange(capacity, dtype=np.int64)
         sizes[:used], active[:used] = old.sizes, old.active
-        self.arrays = self._arrays(old.labels, sizes, active)
+        self.arrays = self._made(old.labels, sizes, active)
 
     def renumber(self, order: IntArray) -> None:
         """Slots order[0], order[1], ... become 0, 1, ...; ``order`` lists every slot."""
@@ -174,7 +197,7 @@ class Seats:
 
     def seat(self, labels: IntArray) -> None:
         """Give items these slots; which slots are in use follows."""
-        arrays = self.arrays
+        arrays = self._arrays
         arrays.labels[:] = labels
         arrays.sizes[:] = np.bincount(labels, minlength=self.capacity)
         arrays.active[:] = np.argsort(arrays.sizes == 0, kind="stable")
@@ -182,7 +205,7 @@ class Seats:
 
     def agrees(self) -> bool:
         """Whether labels, sizes and the list of slots in use agree with each other."""
-        labels, sizes, active = self.arrays[:3]
+        labels, sizes, active = self._arrays[:3]
         capacity = len(sizes)
         return (
             1 <= self.n_clusters <= capacity
@@ -198,7 +221,7 @@ class Seats:
         """An independent copy."""
         twin = Seats.__new__(Seats)
         twin.prior, twin.n_clusters, twin.fixed = self.prior, self.n_clusters, self.fixed
-        twin._forgotten, twin._integrated = self._forgotten, self._integrated
+        twin._forgotten, twin._may_forget, twin._integrated = self._forgotten, self._may_forget, self._integrated
         labels, sizes, active, log_weights, offset, log_v = self.arrays
         twin.arrays = SeatArrays(labels.copy(), sizes.copy(), active.copy(), log_weights.copy(), offset, log_v)
         return twin
@@ -206,7 +229,7 @@ class Seats:
     def freeze(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Numbers and arrays from which ``thaw`` makes the same seats."""
         numbers = {"n_clusters": int(self.n_clusters), "concentration": self.concentration, **self.numbers}
-        return numbers, {name: getattr(self.arrays, name).copy() for name in ("labels", "sizes", "active")}
+        return numbers, {name: getattr(self._arrays, name).copy() for name in ("labels", "sizes", "active")}
 
     @classmethod
     def thaw(cls, prior: Prior, n_items: int, numbers: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Seats:
@@ -222,10 +245,10 @@ class Seats:
             raise ValueError("the state of a chain holds labels of the wrong shape or type")
         seats = cls.__new__(cls)
         seats.prior, seats.n_clusters, seats.fixed = prior, n_clusters, fixed
-        seats._forgotten, seats._integrated = False, None
+        seats._remember()
         if seats.concentration != numbers["concentration"]:
             raise ValueError(f"the state of a chain holds the concentration {numbers['concentration']}")
-        seats.arrays = seats._arrays(*(part.copy() for part in found))
+        seats.arrays = seats._made(*(part.copy() for part in found))
         if not seats.agrees():
             raise ValueError("the state of a chain holds labels that do not agree with its clusters")
         return seats
