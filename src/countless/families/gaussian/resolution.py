@@ -13,17 +13,8 @@ where no two cells are equal. Equal cells are then spread evenly over r: no clus
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
-
-from ..columns import Column
-
-if TYPE_CHECKING:
-    from ..base import Family
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -110,27 +101,6 @@ def resolutions(X: FloatArray, columns: IntArray) -> dict[int, float]:
     distinct, _ = _distinct(some)
     found = {int(j): resolution(distinct[~np.isnan(distinct[:, j]), j]) for j in columns}
     return {j: coarse for j, coarse in found.items() if coarse > 0.0}
-
-
-def with_resolutions(columns: Sequence[Column], family: Family, X: FloatArray) -> tuple[Column, ...]:
-    """Columns with a note where their equal cells are spread; the family is resolved, columns are those of ``X``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import countless as cl
-    >>> from countless.families.gaussian.resolution import with_resolutions
-    >>> X = np.column_stack([np.arange(40) // 2, np.sqrt(np.arange(40.0))])
-    >>> family = cl.families.Gaussian().resolve(X)
-    >>> [column.note[:27] for column in with_resolutions(family.describe_columns(["years", "root"]), family, X)]
-    ['equal values are taken as r', '']
-    """
-    order = family.arrange(np.arange(X.shape[1], dtype=np.float64)[None, :])[0].astype(np.int64)
-    out = list(columns)
-    for j, coarse in resolutions(X, order[family.measured_columns(len(order))]).items():
-        note = f"equal values are taken as rounded to {coarse:.2g}"
-        out[j] = replace(out[j], note=f"{out[j].note}; {note}" if out[j].note else note)
-    return tuple(out)
 
 
 def _distinct(X: FloatArray) -> tuple[FloatArray, IntArray]:

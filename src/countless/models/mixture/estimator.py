@@ -17,7 +17,7 @@ from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, counted
 from ...families.base import Family, resolve_family
-from ...families.gaussian.resolution import with_resolutions
+from ...families.gaussian.notes import with_notes
 from ...partitions.seats import FloatArray, IntArray
 from ...posterior.partition.certainty import Certainty
 from ...priors import Prior, resolve_prior
@@ -173,7 +173,7 @@ class DPMixture(Mixture, RunEstimator):
         )
         columns = untuned.describe_columns(column_names(self))
         if left_open:
-            columns = with_resolutions(columns, untuned, rows)
+            columns = with_notes(columns, untuned, rows)
         data = MixtureData(rows, columns, untuned, self.prior_, weights, left_open)
         return self._fit(data, checkpoint, checkpoint_every, rng)
 

@@ -1,0 +1,72 @@
+"""What users are told about columns of measurements: equal values that were rounded, and columns that are redundant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns import Column
+from .resolution import MOST_ROWS, resolutions
+
+if TYPE_CHECKING:
+    from ..base import Family
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Least eigenvalue of a correlation matrix, over the largest, below which columns are one too many; and the least part
+# of a column in such a combination.
+REDUNDANT, LEAST_PART = 1e-8, 1e-4
+
+
+def with_notes(columns: Sequence[Column], family: Family, X: FloatArray) -> tuple[Column, ...]:
+    """Columns with notes on their measurements; the family is resolved, columns are those of ``X``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import countless as cl
+    >>> from countless.families.gaussian.notes import with_notes
+    >>> X = np.column_stack([np.arange(40) // 2, np.sqrt(np.arange(40.0))])
+    >>> family = cl.families.Gaussian().resolve(X)
+    >>> [column.note[:27] for column in with_notes(family.describe_columns(["years", "root"]), family, X)]
+    ['equal values are taken as r', '']
+    """
+    order = family.arrange(np.arange(X.shape[1], dtype=np.float64)[None, :])[0].astype(np.int64)
+    measured = order[family.measured_columns(len(order))]
+    notes: dict[int, list[str]] = {j: [column.note] if column.note else [] for j, column in enumerate(columns)}
+    for j, coarse in resolutions(X, measured).items():
+        notes[j].append(f"equal values are taken as rounded to {coarse:.2g}")
+    redundant = collinear(X[:: max(1, len(X) // MOST_ROWS)][:, measured])
+    for j in measured[redundant]:
+        others = [columns[i].name for i in measured[redundant] if i != j]
+        said = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+        notes[int(j)].append(f"collinear with {said}; leave one of them out")
+    return tuple(replace(column, note="; ".join(notes[j])) for j, column in enumerate(columns))
+
+
+def collinear(X: FloatArray) -> NDArray[np.bool_]:
+    """Which columns are part of an exact linear relation between columns; from the rows without missing cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.families.gaussian.notes import collinear
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> collinear(np.column_stack([X, X[:, 0] - X[:, 1]])).tolist()
+    [True, True, False, True]
+    """
+    rows = X[~np.isnan(X).any(axis=1)]
+    out = np.zeros(X.shape[1], dtype=bool)
+    # As many columns as rows are always collinear, which says nothing about them; a constant one is no relation.
+    varies = np.flatnonzero(np.ptp(rows, axis=0) > 0.0) if len(rows) > 1 else np.empty(0, dtype=np.int64)
+    if not 2 <= len(varies) < len(rows) - 1:
+        return out
+    values, vectors = np.linalg.eigh(np.corrcoef(rows[:, varies], rowvar=False))
+    parts = vectors[:, values < REDUNDANT * values[-1]]
+    out[varies] = (np.abs(parts) > LEAST_PART).any(axis=1)
+    return out
