@@ -14,12 +14,16 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.jit import inner_kernel
 from ..core.special import digamma, less, log_gamma_draw, log_rising, normalise_logs
 from ..core.validate import whole_number
 from . import verbs
 from .arrays import per_column, require_counts
 from .base import JEFFREYS, Family, FloatArray, Layout, register
 from .verbs import implements, linear_in_row
+
+# Cells with more counts are scored by log-gammas, not count by count; and the product below which a log is taken.
+MOST_FACTORS, SMALLEST_SHARE = 64.0, 1e-250
 
 
 @linear_in_row
@@ -76,7 +80,7 @@ class Multinomial(Family):
 
     def layout(self) -> Layout:
         d = np.size(np.asarray(self.concentration))
-        return Layout(2 + d, 1, d)
+        return Layout(2 + d, 1, d, board=d + 2)
 
     def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
         return {"probabilities": parameters}
@@ -146,15 +150,117 @@ def _log_predictive(family, statistics, cache, k, row, work):
 
 @implements(verbs.log_predictive_without, DirichletBins)
 def _log_predictive_without(family, statistics, cache, k, row, work):
-    value = 0.0
+    """Factor by factor, as in ``_add_log_predictives``."""
     total = 0.0
+    for j in range(row.size):
+        total += row[j]
+    whole = family.total[0] + less(cache[k, 0], total)
+    value = log_rising(1.0, total)
+    share = 1.0
+    seen = 0.0
     for j in range(row.size):
         count = row[j]
         if count > 0.0:
             start = family.concentration[j] + less(statistics[k, 1 + j], count)
+            if count > MOST_FACTORS:
+                value += log_rising(start, count) - log_rising(whole + seen, count)
+                seen += count
+            else:
+                for step in range(int(count)):
+                    share *= (start + step) / (whole + seen)
+                    seen += 1.0
+                    if share < SMALLEST_SHARE:
+                        value += math.log(share)
+                        share = 1.0
+            if count > 1.0:
+                value -= log_rising(1.0, count)
+    return value + math.log(share)
+
+
+@implements(verbs.publish, DirichletBins)
+def _publish(family, statistics, cache, board, k):
+    """Pseudo-counts and counts of the bins, and their total; the last line of the board is scratch space."""
+    d = family.concentration.size
+    for j in range(d):
+        board[j, k] = family.concentration[j] + statistics[k, 1 + j]
+    board[d, k] = family.total[0] + cache[k, 0]
+
+
+@implements(verbs.add_log_predictives, DirichletBins)
+def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, scores):
+    """A row as a sequence of single counts: each multiplies the shares of all clusters, in one stride.
+
+    Its factor is (pseudo-count + counts of the bin so far) / (all of them so far), at most one and at least that of the
+    pseudo-count alone in the largest cluster. So one bound for all clusters says when logarithms must be taken.
+    """
+    d = row.size
+    totals, shares = board[d], board[d + 1]
+    largest = 1.0
+    for k in range(n_slots):
+        shares[k] = 1.0
+        largest = max(largest, totals[k])
+    seen = 0.0
+    bound = 1.0
+    constant = 0.0
+    for j in range(d):
+        count = row[j]
+        if count > MOST_FACTORS:
+            for k in range(n_slots):
+                if scores[k] > -math.inf:
+                    scores[k] += log_rising(board[j, k], count) - log_rising(totals[k] + seen, count)
+            seen += count
+        elif count > 0.0:
+            for step in range(int(count)):
+                for k in range(n_slots):
+                    shares[k] *= (board[j, k] + step) / (totals[k] + seen)
+                bound *= family.concentration[j] / (largest + seen)
+                seen += 1.0
+                if bound < SMALLEST_SHARE:
+                    _take_logs(shares, n_slots, scores)
+                    bound = 1.0
+        if count > 1.0:
+            constant -= log_rising(1.0, count)
+    constant += log_rising(1.0, seen)
+    _take_logs(shares, n_slots, scores)
+    for k in range(n_slots):
+        scores[k] += constant
+
+
+@inner_kernel
+def _take_logs(shares, n_slots, scores):
+    """Add the logarithms of shares to the scores of clusters in use, and begin again."""
+    for k in range(n_slots):
+        if scores[k] > -math.inf:
+            scores[k] += math.log(shares[k])
+        shares[k] = 1.0
+
+
+@implements(verbs.add, DirichletBins)
+def _add(family, statistics, cache, k, row, work):
+    _count(statistics, cache, k, row, 1.0)
+
+
+@implements(verbs.remove, DirichletBins)
+def _remove(family, statistics, cache, k, row, work):
+    _count(statistics, cache, k, row, -1.0)
+
+
+@inner_kernel
+def _count(statistics, cache, k, row, sign):
+    """Add the statistics of a row, or subtract them: bins without a count cost a look."""
+    d = row.size
+    total = 0.0
+    coefficient = 0.0
+    for j in range(d):
+        count = row[j]
+        if count > 0.0:
+            statistics[k, 1 + j] += sign * count
             total += count
-            value += log_rising(start, count) - log_rising(1.0, count)
-    return value + log_rising(1.0, total) - log_rising(family.total[0] + less(cache[k, 0], total), total)
+            if count > 1.0:
+                coefficient -= log_rising(1.0, count)
+    statistics[k, 0] += sign
+    statistics[k, 1 + d] += sign * (coefficient + log_rising(1.0, total))
+    cache[k, 0] += sign * total
 
 
 @implements(verbs.log_marginal, DirichletBins)
