@@ -80,7 +80,7 @@ class Multinomial(Family):
 
     def layout(self) -> Layout:
         d = np.size(np.asarray(self.concentration))
-        return Layout(2 + d, 1, d, board=d + 2)
+        return Layout(2 + d, 1, d, d + 1, d + 3)
 
     def describe(self, parameters: FloatArray, shift: FloatArray, scale: FloatArray) -> dict[str, FloatArray]:
         return {"probabilities": parameters}
@@ -155,31 +155,35 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     for j in range(row.size):
         total += row[j]
     whole = family.total[0] + less(cache[k, 0], total)
+    unit = 1.0 / (whole + total)
     value = log_rising(1.0, total)
     share = 1.0
+    part = 1.0
     seen = 0.0
-    for j in range(row.size):
+    for at in range(_list_bins(row, work)):
+        j = int(work[at])
         count = row[j]
-        if count > 0.0:
-            start = family.concentration[j] + less(statistics[k, 1 + j], count)
-            if count > MOST_FACTORS:
-                value += log_rising(start, count) - log_rising(whole + seen, count)
-                seen += count
-            else:
-                for step in range(int(count)):
-                    share *= (start + step) / (whole + seen)
-                    seen += 1.0
-                    if share < SMALLEST_SHARE:
-                        value += math.log(share)
-                        share = 1.0
-            if count > 1.0:
-                value -= log_rising(1.0, count)
-    return value + math.log(share)
+        start = family.concentration[j] + less(statistics[k, 1 + j], count)
+        if count > MOST_FACTORS:
+            value += log_rising(start, count) - log_rising(whole + seen, count)
+            seen += count
+        else:
+            for step in range(int(count)):
+                share *= (start + step) * unit
+                part *= (whole + seen) * unit
+                seen += 1.0
+                if share < SMALLEST_SHARE:
+                    value += math.log(share / part)
+                    share = 1.0
+                    part = 1.0
+        if count > 1.0:
+            value -= log_rising(1.0, count)
+    return value + math.log(share / part)
 
 
 @implements(verbs.publish, DirichletBins)
 def _publish(family, statistics, cache, board, k):
-    """Pseudo-counts and counts of the bins, and their total; the last line of the board is scratch space."""
+    """Pseudo-counts and counts of the bins, and their total; the last two lines of the board are scratch space."""
     d = family.concentration.size
     for j in range(d):
         board[j, k] = family.concentration[j] + statistics[k, 1 + j]
@@ -190,74 +194,91 @@ def _publish(family, statistics, cache, board, k):
 def _add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, scores):
     """A row as a sequence of single counts: each multiplies the shares of all clusters, in one stride.
 
-    Its factor is (pseudo-count + counts of the bin so far) / (all of them so far), at most one and at least that of the
-    pseudo-count alone in the largest cluster. So one bound for all clusters says when logarithms must be taken.
+    Its factor is (pseudo-count + counts of the bin so far) / (all of them so far). Numerators and denominators are
+    collected apart, both as shares of the largest denominator: they are at most one, and at least the share of the
+    pseudo-count. So one bound for all clusters says when logarithms must be taken.
     """
     d = row.size
-    totals, shares = board[d], board[d + 1]
+    totals, shares, wholes = board[d], board[d + 1], board[d + 2]
     largest = 1.0
     for k in range(n_slots):
         shares[k] = 1.0
+        wholes[k] = 1.0
         largest = max(largest, totals[k])
+    n_bins = _list_bins(row, work)
     seen = 0.0
     bound = 1.0
     constant = 0.0
-    for j in range(d):
+    for at in range(n_bins):
+        j = int(work[at])
         count = row[j]
         if count > MOST_FACTORS:
             for k in range(n_slots):
                 if scores[k] > -math.inf:
                     scores[k] += log_rising(board[j, k], count) - log_rising(totals[k] + seen, count)
             seen += count
-        elif count > 0.0:
+        else:
             for step in range(int(count)):
+                unit = 1.0 / (largest + seen)
                 for k in range(n_slots):
-                    shares[k] *= (board[j, k] + step) / (totals[k] + seen)
-                bound *= family.concentration[j] / (largest + seen)
+                    shares[k] *= (board[j, k] + step) * unit
+                    wholes[k] *= (totals[k] + seen) * unit
+                bound *= family.concentration[j] * unit
                 seen += 1.0
                 if bound < SMALLEST_SHARE:
-                    _take_logs(shares, n_slots, scores)
+                    _take_logs(shares, wholes, n_slots, scores)
                     bound = 1.0
         if count > 1.0:
             constant -= log_rising(1.0, count)
     constant += log_rising(1.0, seen)
-    _take_logs(shares, n_slots, scores)
+    _take_logs(shares, wholes, n_slots, scores)
     for k in range(n_slots):
         scores[k] += constant
 
 
 @inner_kernel
-def _take_logs(shares, n_slots, scores):
-    """Add the logarithms of shares to the scores of clusters in use, and begin again."""
+def _list_bins(row, work):
+    """Write the numbers of the bins that have a count into ``work``; returns how many. No branch: none is predicted."""
+    n_bins = 0
+    for j in range(row.size):
+        work[n_bins] = j
+        n_bins += row[j] > 0.0
+    return n_bins
+
+
+@inner_kernel
+def _take_logs(shares, wholes, n_slots, scores):
+    """Add the logarithms of the quotients to the scores of clusters in use, and begin again."""
     for k in range(n_slots):
         if scores[k] > -math.inf:
-            scores[k] += math.log(shares[k])
+            scores[k] += math.log(shares[k] / wholes[k])
         shares[k] = 1.0
+        wholes[k] = 1.0
 
 
 @implements(verbs.add, DirichletBins)
 def _add(family, statistics, cache, k, row, work):
-    _count(statistics, cache, k, row, 1.0)
+    _count(statistics, cache, k, row, work, 1.0)
 
 
 @implements(verbs.remove, DirichletBins)
 def _remove(family, statistics, cache, k, row, work):
-    _count(statistics, cache, k, row, -1.0)
+    _count(statistics, cache, k, row, work, -1.0)
 
 
 @inner_kernel
-def _count(statistics, cache, k, row, sign):
+def _count(statistics, cache, k, row, work, sign):
     """Add the statistics of a row, or subtract them: bins without a count cost a look."""
     d = row.size
     total = 0.0
     coefficient = 0.0
-    for j in range(d):
+    for at in range(_list_bins(row, work)):
+        j = int(work[at])
         count = row[j]
-        if count > 0.0:
-            statistics[k, 1 + j] += sign * count
-            total += count
-            if count > 1.0:
-                coefficient -= log_rising(1.0, count)
+        statistics[k, 1 + j] += sign * count
+        total += count
+        if count > 1.0:
+            coefficient -= log_rising(1.0, count)
     statistics[k, 0] += sign
     statistics[k, 1 + d] += sign * (coefficient + log_rising(1.0, total))
     cache[k, 0] += sign * total
