@@ -135,10 +135,12 @@ def test_a_run_that_decides_its_length_is_made_longer_by_rounds(tmp_path):
 
 def test_a_run_stopped_by_the_clock_continues(tmp_path):
     X = np.random.default_rng(0).standard_normal((12, 1))
-    length = {"chains": 2, "draws": 600, "warmup": 100}
+    length = {"chains": 2, "draws": 20, "warmup": 10}
     whole = cl.DPMixture(inference=CollapsedGibbs(**length), random_state=4, tune=None).fit(X)
-    timed = CollapsedGibbs(**length, max_seconds=0.1)
+    # Less time than one draw takes: however fast or slow the machine, every part of the run adds one draw.
+    timed = CollapsedGibbs(**length, max_seconds=1e-6)
     model = cl.DPMixture(inference=timed, random_state=4, tune=None).fit(X, checkpoint=tmp_path, checkpoint_every=0.0)
+    assert model.posterior_.interrupted
     while model.posterior_.interrupted:
         assert "stopped by max_seconds" in report.unfinished(model.posterior_)
         model = cl.io.resume(tmp_path)
