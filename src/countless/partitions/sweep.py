@@ -57,11 +57,12 @@ def _sweep(family, rng, rows, log_new, seats, clusters, n_clusters, order, first
     labels, sizes, active, log_weights, offset, log_v = seats
     statistics, cache, work, board, _ = clusters
     log_sizes = np.full(sizes.size, -math.inf)
+    log_others = np.full(sizes.size, -math.inf)
     n_slots = 0
     moved = 0
     for position in range(n_clusters):
         k = active[position]
-        log_sizes[k] = math.log(sizes[k] + offset)
+        _weigh(sizes, offset, log_sizes, log_others, k)
         n_slots = max(n_slots, k + 1)
         verbs.publish(family, statistics, cache, board, k)
     for at in range(first, order.size):
@@ -78,9 +79,7 @@ def _sweep(family, rng, rows, log_new, seats, clusters, n_clusters, order, first
         log_new_cluster = log_v[others + 1] - log_v[others] + log_new[i]
         log_stay = -math.inf
         if not alone:
-            log_stay = math.log(sizes[own] - 1 + offset) + verbs.log_predictive_without(
-                family, statistics, cache, own, row, work
-            )
+            log_stay = log_others[own] + verbs.log_predictive_without(family, statistics, cache, own, row, work)
         reference = max(log_stay, log_new_cluster)
         verbs.add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, log_weights)
         log_weights[own] = log_stay
@@ -103,7 +102,7 @@ def _sweep(family, rng, rows, log_new, seats, clusters, n_clusters, order, first
             retire(active, n_clusters, own)
             n_clusters -= 1
         else:
-            log_sizes[own] = math.log(sizes[own] + offset)
+            _weigh(sizes, offset, log_sizes, log_others, own)
             verbs.publish(family, statistics, cache, board, own)
         k = chosen
         if chosen == n_slots:
@@ -112,13 +111,21 @@ def _sweep(family, rng, rows, log_new, seats, clusters, n_clusters, order, first
             n_slots = max(n_slots, k + 1)
             clear(family, clusters, k)
         sizes[k] += 1
-        log_sizes[k] = math.log(sizes[k] + offset)
+        _weigh(sizes, offset, log_sizes, log_others, k)
         if verbs.has_missing(family, row):
             verbs.draw_missing(family, statistics, cache, k, row, rng, work)
         verbs.add(family, statistics, cache, k, row, work)
         verbs.publish(family, statistics, cache, board, k)
         labels[i] = k
     return order.size, n_clusters, moved
+
+
+@inner_kernel
+def _weigh(sizes, offset, log_sizes, log_others, k):
+    """Write down the log weight of cluster ``k`` for a row from elsewhere, and for one of its own; rows seldom move."""
+    log_sizes[k] = math.log(sizes[k] + offset)
+    if sizes[k] > 1:
+        log_others[k] = math.log(sizes[k] - 1 + offset)
 
 
 @inner_kernel
