@@ -21,6 +21,8 @@ IntArray = NDArray[np.int64]
 # Least eigenvalue of a correlation matrix, over the largest, below which columns are one too many; and the least part
 # of a column in such a combination.
 REDUNDANT, LEAST_PART = 1e-8, 1e-4
+# Spread of a column, in units of its largest cell, that may be rounding.
+CONSTANT = 1e-12
 
 
 def with_notes(columns: Sequence[Column], family: Family, X: FloatArray) -> tuple[Column, ...]:
@@ -62,11 +64,18 @@ def collinear(X: FloatArray) -> NDArray[np.bool_]:
     """
     rows = X[~np.isnan(X).any(axis=1)]
     out = np.zeros(X.shape[1], dtype=bool)
+    if len(rows) < 2:
+        return out
+    # Units in which the largest cell is one: squares of tiny and of huge numbers are none.
+    rows = rows / np.maximum(np.abs(rows).max(axis=0), np.finfo(np.float64).tiny)
+    rows = rows - rows.mean(axis=0)
+    lengths = np.sqrt(np.sum(rows**2, axis=0))
     # As many columns as rows are always collinear, which says nothing about them; a constant one is no relation.
-    varies = np.flatnonzero(np.ptp(rows, axis=0) > 0.0) if len(rows) > 1 else np.empty(0, dtype=np.int64)
+    varies = np.flatnonzero(lengths > CONSTANT)
     if not 2 <= len(varies) < len(rows) - 1:
         return out
-    values, vectors = np.linalg.eigh(np.corrcoef(rows[:, varies], rowvar=False))
+    directions = rows[:, varies] / lengths[varies]
+    values, vectors = np.linalg.eigh(directions.T @ directions)
     parts = vectors[:, values < REDUNDANT * values[-1]]
     out[varies] = (np.abs(parts) > LEAST_PART).any(axis=1)
     return out
