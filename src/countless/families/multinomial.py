@@ -119,42 +119,21 @@ def _refresh(family, statistics, cache, k, work):
 
 @implements(verbs.log_predictive, DirichletBins)
 def _log_predictive(family, statistics, cache, k, row, work):
-    """One logarithm per 1e200 of the product: rows of counts are mostly zeros and ones."""
-    value = 0.0
-    product = 1.0
-    total = 0.0
-    own = 1.0
-    for j in range(row.size):
-        count = row[j]
-        if count > 0.0:
-            start = family.concentration[j] + statistics[k, 1 + j]
-            total += count
-            if count <= 4.0:
-                for step in range(int(count)):
-                    product *= start + step
-                    own *= step + 1.0
-            else:
-                value += log_rising(start, count) - log_rising(1.0, count)
-            if product > 1e200 or product < 1e-200 or own > 1e200:
-                value += math.log(product) - math.log(own)
-                product = 1.0
-                own = 1.0
-    return (
-        value
-        + math.log(product)
-        - math.log(own)
-        + log_rising(1.0, total)
-        - log_rising(family.total[0] + cache[k, 0], total)
-    )
+    return _log_density_of_row(family, statistics, cache, k, row, work, 0.0)
 
 
 @implements(verbs.log_predictive_without, DirichletBins)
 def _log_predictive_without(family, statistics, cache, k, row, work):
-    """Factor by factor, as in ``_add_log_predictives``."""
+    return _log_density_of_row(family, statistics, cache, k, row, work, 1.0)
+
+
+@inner_kernel
+def _log_density_of_row(family, statistics, cache, k, row, work, own):
+    """Log density given cluster ``k`` without ``own`` times the row; by factors, as in ``_add_log_predictives``."""
     total = 0.0
     for j in range(row.size):
         total += row[j]
-    whole = family.total[0] + less(cache[k, 0], total)
+    whole = family.total[0] + less(cache[k, 0], own * total)
     unit = 1.0 / (whole + total)
     value = log_rising(1.0, total)
     share = 1.0
@@ -163,7 +142,7 @@ def _log_predictive_without(family, statistics, cache, k, row, work):
     for at in range(_list_bins(row, work)):
         j = int(work[at])
         count = row[j]
-        start = family.concentration[j] + less(statistics[k, 1 + j], count)
+        start = family.concentration[j] + less(statistics[k, 1 + j], own * count)
         if count > MOST_FACTORS:
             value += log_rising(start, count) - log_rising(whole + seen, count)
             seen += count

@@ -197,8 +197,8 @@ class Prior(Learnable):
         # A law with a noticeable part next to zero has no grid.
         if len(points) * max_clusters > MOST_NUMBERS or law.cdf(law.from_line(float(points[0]))) > 1e-12:
             return None
-        ends = {ready._with_law(name, law.from_line(float(point))).offset for point in points[[0, -1]]}
-        return Integrated(ready, name, law, n_rows, max_clusters) if len(ends) == 1 else None
+        offsets = {ready._with_law(name, law.from_line(float(point))).offset for point in points}
+        return Integrated(ready, name, law, n_rows, max_clusters) if len(offsets) == 1 else None
 
     def log_prob(self, labels: ArrayLike) -> float:
         """Log prior probability of the partition that `labels` describe; the names of labels do not matter.
