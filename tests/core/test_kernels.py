@@ -88,8 +88,8 @@ _CASES = [("gaussian", "CRP(Gamma(1.0, 1.0))"), ("poisson", "CRP(1.0)"), ("poiss
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_same_without_compilation(engine):
-    """Plain Python is the reference of the compiled kernels: thirty rows, the same seed, the same draws."""
-    cases = ", ".join(f"({kind!r}, {prior}, {_rows(kind, 30, 2, 1).tolist()})" for kind, prior in _CASES)
+    """Plain Python is the reference of the compiled kernels: twelve rows, the same seed, the same draws."""
+    cases = ", ".join(f"({kind!r}, {prior}, {_rows(kind, 12, 2, 1).tolist()})" for kind, prior in _CASES)
     code = _FIT.format(cases=cases, engine=ENGINES[engine])
     printed = (_python(code, NUMBA_DISABLE_JIT=switch).splitlines() for switch in "10")
     for case, *both in zip(_CASES, *printed, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 
 import numba
@@ -89,3 +90,17 @@ def test_flags_have_the_values_that_numba_finds():
     assert flags.values() == {name: getattr(flags, name) for name in flags.options}
     assert flags == flags.copy()
     assert flags != compiler.Flags()
+
+
+def test_garbage_is_collected_again_after_a_compilation():
+    @kernel
+    def double(x):
+        return 2.0 * x
+
+    for was_on in (True, False):
+        (gc.enable if was_on else gc.disable)()
+        try:
+            double(1.0 if was_on else 1)
+            assert gc.isenabled() == was_on
+        finally:
+            gc.enable()

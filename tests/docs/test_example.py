@@ -56,7 +56,7 @@ def test_samples_of_one_cluster(family):
 @pytest.mark.parametrize("split_merge", [False, True], ids=["sweeps", "split-merge"])
 def test_the_sampler_visits_partitions_as_often_as_it_should(family, split_merge):
     exact = exact_posterior(family, ROWS, CRP(1.0))
-    engine = CollapsedGibbs(chains=2, draws=3000, warmup=50, thin=4, split_merge=split_merge, n_threads=1)
+    engine = CollapsedGibbs(chains=2, draws=2000, warmup=50, thin=3, split_merge=split_merge, n_threads=1)
     fitted = cl.DPMixture(family=family, prior=CRP(1.0), inference=engine, random_state=11).fit(ROWS)
     shares = frequencies(fitted.posterior_.flat_labels())
     limit = 1.5 * expected_total_variation(exact, fitted.posterior_.n_draws, np.random.default_rng(0))

@@ -28,7 +28,9 @@ def _in_errors(differences):
     return differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences)))
 
 
-@pytest.mark.parametrize("name", ["Old Faithful", "galaxies", "iris"])
+@pytest.mark.parametrize(
+    "name", ["galaxies", *(pytest.param(name, marks=pytest.mark.slow) for name in ("Old Faithful", "iris"))]
+)
 def test_held_out_density(name):
     X = _table(name)
     engines = {

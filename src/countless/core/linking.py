@@ -5,13 +5,16 @@ part of its caller. What Python never calls needs no code of its own: inner kern
 linked into the kernels that use them. Numba also compares sets of compiler flags ten thousand times in a first fit,
 option by option. Without either, a first fit takes less than half of the time (``benchmarks/start_up.py``).
 
-These two are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did
+Both are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did
 before, and a Numba that has no such methods is left alone: it takes longer, with the same results.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,34 @@ _finalize: Any = getattr(codegen.JITCodeLibrary, "finalize", None)
 _set_environment: Any = getattr(codegen.JITCPUCodegen, "set_env", None)
 
 
+class _Collection:
+    """Python's search for garbage, which finds none in a compilation and takes a tenth of its time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_compiling = 0
+        self._was_on = False
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Collect nothing until the last compilation that is under way, in any thread, has ended."""
+        with self._lock:
+            if not self._n_compiling:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._n_compiling += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_compiling -= 1
+                if self._was_on and not self._n_compiling:
+                    gc.enable()
+
+
+_collection = _Collection()
+
+
 class Kernel(CPUDispatcher):
     """A compiled function that Python calls."""
 
@@ -34,7 +65,8 @@ class Kernel(CPUDispatcher):
         """Machine code for these types of arguments."""
         _here.depth = getattr(_here, "depth", 0) + 1
         try:
-            return super().compile(sig)
+            with _collection.paused():
+                return super().compile(sig)
         finally:
             _here.depth -= 1
 

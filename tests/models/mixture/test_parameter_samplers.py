@@ -267,7 +267,7 @@ print(json.dumps(out))
 
 @pytest.mark.parametrize("kind", ["gaussian", "poisson"])
 def test_the_same_without_compilation(kind):
-    code = _FIT.format(kind=kind, engines=list(ENGINES.values()), rows=_rows(kind, 25, 2, 1).tolist())
+    code = _FIT.format(kind=kind, engines=list(ENGINES.values()), rows=_rows(kind, 10, 2, 1).tolist())
     plain, compiled = (json.loads(_python(code, NUMBA_DISABLE_JIT=switch)) for switch in "10")
     for one, other in zip(plain, compiled, strict=True):
         np.testing.assert_array_equal(one[0], other[0])
