@@ -19,7 +19,8 @@ from ....partitions.sweep import sweep_rows
 MOST_ROWS = 20_000
 # A row is restless where the sweeps of the warm-up have moved it more often than this, counted in thousandths.
 RESTLESS = 20
-# Visits to restless rows in one sweep: as many as there are rows, but this many in a small table; and most passes.
+# Visits to restless rows in one sweep: a part of the number of rows, but this many in a small table; and most passes.
+VISITED_AGAIN = 0.25
 FEWEST_VISITS = 1000
 MOST_PASSES = 20
 
@@ -76,7 +77,7 @@ def _visits(n_rows: int, rates: NDArray[np.int64] | None) -> NDArray[np.int64]:
     if len(rates) != n_rows:
         raise ValueError("the state of a chain holds rates of a different table")
     restless = np.flatnonzero(rates >= RESTLESS)
-    n_passes = min(MOST_PASSES, max(n_rows, FEWEST_VISITS) // max(1, len(restless)))
+    n_passes = min(MOST_PASSES, max(int(VISITED_AGAIN * n_rows), FEWEST_VISITS) // max(1, len(restless)))
     return np.concatenate([everyone, np.tile(restless, n_passes)])
 
 
