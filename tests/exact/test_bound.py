@@ -11,7 +11,7 @@ from countless.models.mixture.engines.mean_field import MeanField
 from countless.priors import CRP, Beta, FiniteDirichlet, Gamma, MixtureOfFinite, PitmanYor
 
 from .enumeration import log_evidences, log_priors
-from .integrated import moments_of_partitions
+from .learned.integrated import moments_of_partitions
 from .problems import EXAMPLES, example
 
 PRIORS = (

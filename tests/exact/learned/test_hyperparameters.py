@@ -18,9 +18,9 @@ from countless.models.mixture.moves.sweeps import GibbsSweep
 from countless.priors import CRP
 from helpers import batch_error
 
-from .chains import LIMIT, WARMUP, excess
-from .enumeration import log_evidences, log_priors
-from .problems import EXAMPLES, PRIORS, example
+from ..chains import LIMIT, WARMUP, excess
+from ..enumeration import log_evidences, log_priors
+from ..problems import EXAMPLES, PRIORS, example
 
 SPREAD = 0.8
 N_DRAWS = 2_500

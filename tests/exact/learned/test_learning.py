@@ -23,9 +23,9 @@ from countless.models.mixture.moves.sweeps import SingleSiteSweep
 from countless.priors import CRP, FiniteDirichlet
 from helpers import batch_error
 
-from .chains import LIMIT, WARMUP, excess
-from .enumeration import log_evidences, log_priors
-from .problems import example
+from ..chains import LIMIT, WARMUP, excess
+from ..enumeration import log_evidences, log_priors
+from ..problems import example
 
 N_ROWS = 5
 # Nodes of the trapezoid rule along each of two offsets, and how far from their centre there are any, in deviations of

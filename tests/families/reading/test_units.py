@@ -7,7 +7,7 @@ import pytest
 
 from countless.families import FAMILIES, localise
 
-from .cases import CASES, every
+from ..cases import CASES, every
 
 WITH_UNITS = [case for case in CASES if case.has_units]
 SHIFT = 1e6

@@ -15,7 +15,7 @@ from scipy.stats import gamma as gamma_law
 
 from countless.priors import DynamicMixtureOfFinite, PitmanYor, Prior
 
-from .enumeration import partitions
+from ..enumeration import partitions
 
 FloatArray = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import pytest
 from cases import FAMILY_CASES
 from countless.families import FAMILIES
 
-from .cases import NAMES, suitable_rows
+from ..cases import NAMES, suitable_rows
 
 TWO = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
 BAD_ROWS = [(name, *mistake) for name, case in FAMILY_CASES.items() for mistake in case.bad_rows]

@@ -8,7 +8,7 @@ import pytest
 from cases import FAMILY_CASES
 from countless.families import FAMILIES, Family, resolve_family
 
-from .cases import EXAMPLES, NAMES, every, suitable_rows
+from ..cases import EXAMPLES, NAMES, every, suitable_rows
 
 
 def _fields(family: Family) -> dict:

@@ -8,7 +8,7 @@ from countless.families import verbs
 from countless.inference import Problem
 from countless.priors import CRP
 
-from .cases import every
+from ..cases import every
 
 
 @every()

@@ -24,10 +24,10 @@ from countless.priors import (
 )
 from helpers import batch_error
 
-from .chains import LIMIT, Rarely, excess, run_chain
-from .enumeration import exact_posterior, log_evidences, partitions, total_variation
+from ..chains import LIMIT, Rarely, excess, run_chain
+from ..enumeration import exact_posterior, log_evidences, partitions, total_variation
+from ..problems import example
 from .integrated import moments, moments_of_partitions, second_number
-from .problems import example
 
 LAW = Gamma(2.0, 1.0)
 DISCOUNT = Beta(1.5, 2.0)
