@@ -112,20 +112,34 @@ class MAP(Inference):
             to_mode(state)
         objective = [state.log_joint()]
         self._improve(rng, state, objective)
+        if number == 0 and problem.law is not None:
+            # Hyperparameters of many clusters would not let these merge one after the other.
+            trial = self._trial(state, np.zeros(problem.n_rows, dtype=np.int64))
+            climb_hyperparameters(trial)
+            state = self._better(rng, state, trial, objective)
         monitor.advance(f"{state.status()}, log joint {objective[-1]:,.1f}")
         for _ in range(self._effort(problem.n_rows)[1]):
             if monitor.stopping.is_set() or problem.n_rows < 3:
                 break
-            labels = _disturbed(rng, state)
-            trial = problem.state(labels, problem.prior.reopened(state.seats.fixed, len(np.unique(labels))))
-            trial.set_offsets(state.offsets)
-            steps: list[float] = []
-            self._improve(rng, trial, steps)
-            if steps[-1] > objective[-1]:
-                state = trial
-                objective.append(steps[-1])
+            state = self._better(rng, state, self._trial(state, _disturbed(rng, state)), objective)
             monitor.advance(f"{state.status()}, log joint {objective[-1]:,.1f}")
         return state, objective
+
+    def _trial(self, state: State, labels: IntArray) -> State:
+        """These labels, with the hyperparameters of ``state``."""
+        problem = state.problem
+        trial = problem.state(labels, problem.prior.reopened(state.seats.fixed, len(np.unique(labels))))
+        trial.set_offsets(state.offsets)
+        return trial
+
+    def _better(self, rng: np.random.Generator, state: State, trial: State, objective: list[float]) -> State:
+        """``trial`` once it is improved, if that is better than ``state``."""
+        steps: list[float] = []
+        self._improve(rng, trial, steps)
+        if not steps[-1] > objective[-1]:
+            return state
+        objective.append(steps[-1])
+        return trial
 
     def _improve(self, rng: np.random.Generator, state: State, objective: list[float]) -> None:
         """Climb, merge and split until the log joint stands still; every step is appended to ``objective``."""
