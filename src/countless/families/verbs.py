@@ -285,6 +285,15 @@ def learned_evidence(family, statistics, cache, k, j, c, work):
     return log_marginal(family, statistics, cache, k)
 
 
+@optional
+def learned_evidences(family, statistics, cache, slots, j, c, work):
+    """Sum of ``learned_evidence`` over the clusters in some slots; a table finds its part once for all of them."""
+    total = 0.0
+    for position in range(slots.size):
+        total += learned_evidence(family, statistics, cache, slots[position], j, c, work)
+    return total
+
+
 # --- with defaults that a family may replace by something faster ------------------------------------------------
 
 

@@ -154,12 +154,13 @@ def _log_density(hyper, base, clusters, slots, strengths, offsets, line, value, 
     _set(hyper, base, strengths, offsets, line, value)
     statistics, cache, work = clusters.statistics, clusters.cache, clusters.work
     total = -0.5 * z * z
+    if line.number >= 0 and not given_parameters:
+        total += verbs.learned_evidences(hyper, statistics, cache, slots, line.part, line.of_part, work)
+        return total if math.isfinite(total) else -math.inf
     for position in range(slots.size):
         k = slots[position]
         if given_parameters:
             total += verbs.log_prior(hyper, clusters.parameters, k)
-        elif line.number >= 0:
-            total += verbs.learned_evidence(hyper, statistics, cache, k, line.part, line.of_part, work)
         else:
             verbs.refresh(hyper, statistics, cache, k, work)
             total += verbs.log_marginal(hyper, statistics, cache, k)

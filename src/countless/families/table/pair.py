@@ -182,24 +182,24 @@ def _set_learned(family, base, j, c, offset):
         verbs.set_learned(family.right, base.right, j - n_left, c, offset)
 
 
-@implements(verbs.learned_evidence, Pair)
-def _learned_evidence(family, statistics, cache, k, j, c, work):
+@implements(verbs.learned_evidences, Pair)
+def _learned_evidences(family, statistics, cache, slots, j, c, work):
     n_left = _n_left_parts(family)
     if j < n_left:
-        return verbs.learned_evidence(
+        return verbs.learned_evidences(
             family.left,
             left_of(statistics, family.n_statistics),
             left_of(cache, family.n_cache),
-            k,
+            slots,
             j,
             c,
             work,
         )
-    return verbs.learned_evidence(
+    return verbs.learned_evidences(
         family.right,
         right_of(statistics, family.n_statistics),
         right_of(cache, family.n_cache),
-        k,
+        slots,
         j - n_left,
         c,
         work,

@@ -234,13 +234,13 @@ def _set_learned(family, base, j, c, offset):
     verbs.set_learned(verbs.column(family.inner, j), verbs.column(base.inner, j), 0, c, offset)
 
 
-@implements(verbs.learned_evidence, Separate)
-def _learned_evidence(family, statistics, cache, k, j, c, work):
-    return verbs.learned_evidence(
+@implements(verbs.learned_evidences, Separate)
+def _learned_evidences(family, statistics, cache, slots, j, c, work):
+    return verbs.learned_evidences(
         verbs.column(family.inner, j),
         _slice(statistics, family.starts, STATISTICS, j),
         _slice(cache, family.starts, CACHE, j),
-        k,
+        slots,
         0,
         c,
         work,

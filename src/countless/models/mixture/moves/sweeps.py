@@ -19,9 +19,10 @@ from ....partitions.sweep import sweep_rows
 MOST_ROWS = 20_000
 # A row is restless where the sweeps of the warm-up have moved it more often than this, counted in thousandths.
 RESTLESS = 20
-# Visits to restless rows in one sweep: a part of the number of rows, but this many in a small table; and most passes.
+# Visits to restless rows in one sweep: a part of the number of rows, more in a small table, where they cost less than
+# what surrounds a sweep: so many visits, or cells where rows are wide. And most passes.
 VISITED_AGAIN = 0.25
-FEWEST_VISITS = 1000
+MOST_VISITS, MOST_CELLS = 1000, 4000
 MOST_PASSES = 20
 
 
@@ -43,7 +44,7 @@ class GibbsSweep:
     def step(self, rng: np.random.Generator, state: Partition) -> None:
         """Update ``state`` in place."""
         if self._order is None:
-            self._order = _visits(state.n_rows, self._rates)
+            self._order = _visits(state.rows.shape, self._rates)
         state.compact_if_sparse()
         before = state.labels.copy()
         sweep_rows(rng, state, self._order, greedy=False)
@@ -69,15 +70,17 @@ class GibbsSweep:
             self._rates, self._order = rates, None
 
 
-def _visits(n_rows: int, rates: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """The rows in the order in which a sweep visits them."""
+def _visits(shape: tuple[int, ...], rates: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """The rows of a table of this shape in the order in which a sweep visits them."""
+    n_rows, n_columns = shape
     everyone = np.arange(n_rows)
     if rates is None:
         return everyone
     if len(rates) != n_rows:
         raise ValueError("the state of a chain holds rates of a different table")
     restless = np.flatnonzero(rates >= RESTLESS)
-    n_passes = min(MOST_PASSES, max(int(VISITED_AGAIN * n_rows), FEWEST_VISITS) // max(1, len(restless)))
+    visits = max(int(VISITED_AGAIN * n_rows), min(MOST_VISITS, MOST_CELLS // n_columns))
+    n_passes = min(MOST_PASSES, visits // max(1, len(restless)))
     return np.concatenate([everyone, np.tile(restless, n_passes)])
 
 
