@@ -70,6 +70,20 @@ def merge(passes: Passes, ascent: Ascent, tolerance: float) -> Ascent:
             at_once = max(1, len(chosen) // 4)
 
 
+def join_all(passes: Passes, ascent: Ascent, tolerance: float, max_passes: int) -> Ascent:
+    """Put all rows into one component with hyperparameters of its own, if that raises the bound.
+
+    Hyperparameters that were learned with many components would not let these merge one after the other.
+    """
+    field = ascent.field
+    if field.n_components == 1:
+        return ascent
+    everything = ascent.sums.sum(axis=0, keepdims=True)
+    start = field.learned(everything, 0.0) or field.updated(everything)
+    joined = climb(passes, start, tolerance, max_passes)
+    return _continued(ascent, joined) if joined.bound > ascent.bound else ascent
+
+
 def rebuild(passes: Passes, ascent: Ascent, rng: np.random.Generator, tolerance: float) -> Ascent:
     """Fit groups of components afresh; the same ascent comes back where nothing raises the bound."""
     field = ascent.field

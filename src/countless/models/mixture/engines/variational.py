@@ -22,7 +22,7 @@ from ....partitions.stick_law import StickLaw
 from ....passes.passes import Passes
 from ..problem import Problem
 from .mean_field import Ascent, MeanField, climb, expectations
-from .rearrange import fit_seeds, merge, rebuild
+from .rearrange import fit_seeds, join_all, merge, rebuild
 
 # Labels kept as draws from q(z): this many numbers at most.
 MOST_LABELS = 10_000_000
@@ -137,6 +137,8 @@ class Variational(Inference):
         with Passes(problem, self.n_threads) as passes:
             start = fit_seeds(passes, law, n_seeds, rng, 10.0 * ROUGH, self.max_passes)
             ascent = self._finish(passes, self._improve(passes, start.field, rng, monitor))
+            if self.rearrange and problem.law is not None:
+                ascent = join_all(passes, ascent, self.tolerance, self.max_passes)
         bound = ascent.bound + problem.log_jacobian
         monitor.advance(f"{ascent.field.n_components} components, bound {bound:,.1f}")
         return ascent
