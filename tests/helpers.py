@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
@@ -28,3 +31,8 @@ def batch_error(draws: ArrayLike, n_batches: int = 40) -> float:
 def z_limit(n_comparisons: int, level: float = 1e-3) -> float:
     """Largest |z| allowed when ``n_comparisons`` are made: by Bonferroni, one false alarm in 1 / level suites."""
     return float(norm.isf(0.5 * level / n_comparisons))
+
+
+def with_slow(names: Iterable[str], slow: Collection[str]) -> list[Any]:
+    """Names for ``parametrize``, some of them only with ``-m slow``: long studies of what others show as well."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]

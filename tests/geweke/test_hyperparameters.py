@@ -11,7 +11,7 @@ from scipy.stats import norm
 from countless.inference import Problem, State
 from countless.models.mixture.moves.hyperparameters import HyperparameterUpdate
 from countless.models.mixture.moves.sweeps import GibbsSweep
-from helpers import generator, z_limit
+from helpers import generator, with_slow, z_limit
 
 from .joint import Model, z_scores
 from .test_geweke import FAMILIES, PRIORS
@@ -75,7 +75,7 @@ def _worst(case, move, rng):
     return max((abs(score), name) for name, score in scores.items())
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", with_slow(CASES, ["gaussian"]))
 def test_the_move(case, rng):
     assert _worst(case, HyperparameterUpdate(CASES[case][2], SPREAD), rng) < (LIMIT, "")
 

@@ -17,7 +17,7 @@ from countless.models.mixture.moves.hyperparameters import LearnHyperparameters
 from countless.models.mixture.moves.split_merge import SplitMerge
 from countless.models.mixture.moves.sweeps import GibbsSweep
 from countless.priors import FiniteDirichlet
-from helpers import generator, z_limit
+from helpers import generator, with_slow, z_limit
 
 from .joint import Model, collect, z_scores
 from .test_geweke import FAMILIES, PRIORS
@@ -129,9 +129,7 @@ def _worst(name, moves, rng):
     return max((abs(score), found) for found, score in scores.items())
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if case.some_missing else name for name, case in CASES.items()]
-)
+@pytest.mark.parametrize("name", with_slow(CASES, ["missing", "poisson"]))
 def test_the_moves(name, rng):
     assert _worst(name, CASES[name].moves, rng) < (LIMIT, "")
 

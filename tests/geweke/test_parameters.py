@@ -19,7 +19,7 @@ from countless.models.mixture.moves.concentration import ConcentrationUpdate
 from countless.models.mixture.moves.split_merge import SplitMerge
 from countless.models.mixture.moves.sweeps import ParameterSweep, SingleSiteSweep
 from countless.priors import CRP, Gamma, PitmanYor
-from helpers import generator, z_limit
+from helpers import generator, with_slow, z_limit
 
 from .joint import N_ROWS, Model, collect, independent, z_scores
 from .test_geweke import _Tilted
@@ -122,7 +122,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", with_slow(RIGHT, ["clusters", "rows", "sticks"]))
 def test_joint(name, rng):
     family, kind, moves = RIGHT[name]
     assert _worst(family, kind, moves(), rng) < (LIMIT, "")

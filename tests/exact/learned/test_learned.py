@@ -22,7 +22,7 @@ from countless.priors import (
     MixtureOfFinite,
     PitmanYor,
 )
-from helpers import batch_error
+from helpers import batch_error, with_slow
 
 from ..chains import LIMIT, Rarely, excess, run_chain
 from ..enumeration import exact_posterior, log_evidences, partitions, total_variation
@@ -111,7 +111,7 @@ def test_the_library_has_the_same_posterior(name):
     np.testing.assert_allclose(posterior, exact_posterior(family, X, case.prior), rtol=1e-6, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", with_slow(CASES, ["crp-poisson", "pitman-yor", "pitman-yor-discount"]))
 def test_partitions_and_numbers(name, rng):
     case = CASES[name]
     family, X = example(case.example)
