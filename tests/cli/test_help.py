@@ -70,6 +70,7 @@ def test_completion_in_bash(here):
     assert set(complete("countless ", here)) >= set(COMMANDS)
     assert "--family" in complete("countless fit --fa", here)
     assert complete("countless fit --family diag", here) == ["diagonal-gaussian"]
+    assert complete("countless fit --inference va", here) == ["variational"]
 
 
 def test_completion_can_be_installed(here):

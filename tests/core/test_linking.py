@@ -12,6 +12,7 @@ from numba.core import compiler
 from numba.core.caching import NullCache
 
 from countless.core.jit import inner_kernel, kernel
+from countless.core.linking import _collection
 
 
 @inner_kernel
@@ -97,6 +98,8 @@ def test_garbage_is_collected_again_after_a_compilation():
     def double(x):
         return 2.0 * x
 
+    with _collection.paused():
+        assert not gc.isenabled()
     for was_on in (True, False):
         (gc.enable if was_on else gc.disable)()
         try:

@@ -10,6 +10,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 import countless as cl
+from helpers import with_slow
 
 IRIS = Path(__file__).resolve().parents[3] / "shared" / "data" / "iris.csv"
 
@@ -28,9 +29,7 @@ def _in_errors(differences):
     return differences.mean() / (differences.std(ddof=1) / np.sqrt(len(differences)))
 
 
-@pytest.mark.parametrize(
-    "name", ["galaxies", *(pytest.param(name, marks=pytest.mark.slow) for name in ("Old Faithful", "iris"))]
-)
+@pytest.mark.parametrize("name", with_slow(["Old Faithful", "galaxies", "iris"], ["Old Faithful", "iris"]))
 def test_held_out_density(name):
     X = _table(name)
     engines = {

@@ -15,6 +15,7 @@ from helpers import generator
 from .enumeration import log_evidences, log_priors, partitions
 from .problems import EXAMPLES, PRIORS, example
 
+N_PROBLEMS = 100
 N_ROWS = 7
 
 
@@ -30,11 +31,10 @@ def _never_falls(objective):
     return np.all(np.diff(objective) >= -1e-9 * np.abs(objective[:-1]))
 
 
-@pytest.mark.parametrize("numbers", [range(30), pytest.param(range(30, 130), marks=pytest.mark.slow)])
-def test_the_mode_is_found(numbers):
-    """Random problems over all families and priors; the objective never falls, and ends at that of the labels."""
+def test_the_mode_is_found():
+    """100 random problems over all families and priors; the objective never falls, and ends at that of the labels."""
     hits = 0
-    for number in numbers:
+    for number in range(N_PROBLEMS):
         rng = generator("random problem", number)
         name = EXAMPLES[number % len(EXAMPLES)]
         prior = list(PRIORS.values())[(number + number // len(EXAMPLES)) % len(PRIORS)]
@@ -48,7 +48,7 @@ def test_the_mode_is_found(numbers):
         assert draws.n_clusters[0, 0] == draws.labels.max() + 1
         assert _never_falls(draws.objective)
         hits += draws.log_joint[0, 0] >= log_joint.max() - 1e-6
-    assert hits >= len(numbers) - 1
+    assert hits >= 99
 
 
 @pytest.mark.parametrize(

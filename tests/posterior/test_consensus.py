@@ -86,14 +86,14 @@ def misses(loss, kind, n_problems, weight=1.0, **settings):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_problems", [25, pytest.param(100, marks=pytest.mark.slow)])
 def test_the_exact_minimiser_of_seven_rows(loss, kind, n_problems):
-    assert misses(loss, kind, n_problems) <= 1
+    assert misses(loss, kind, n_problems) <= 0.01 * n_problems
 
 
 @pytest.mark.parametrize("weight", [0.1, 0.6, 1.4, 1.9])
 @pytest.mark.parametrize("loss", ["binder", "vi"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_exact_minimiser_for_other_weights(loss, kind, weight):
-    assert misses(loss, kind, 10, weight) <= 1
+    assert misses(loss, kind, 10, weight) == 0
 
 
 @pytest.mark.parametrize("loss", ["binder", "vi"])
