@@ -55,6 +55,11 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f".{_ROOM_OF[name]}", __name__), name)
     if name in __all__:
         return importlib.import_module(f".{name}", __name__)
+    if name[:1].isupper():
+        # The estimator of a folder in models that nobody has listed above.
+        estimators = importlib.import_module(".estimators", __name__)
+        if name in estimators.__all__:
+            return getattr(estimators, name)
     raise AttributeError(f"module 'countless' has no attribute {name!r}")
 
 

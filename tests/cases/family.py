@@ -87,7 +87,8 @@ class FamilyCase:
     rows : callable
         ``rows(rng, shape)``: rows that suit the family with all its hyperparameters left as None.
     two_groups : callable
-        ``two_groups(n)``: two arrays of ``n`` rows, far apart.
+        ``two_groups(n)``: two arrays of ``n`` rows, far apart, but not by so much that the smaller spread is nothing
+        beside the larger (``families.arrays.SMALLEST``, in the units of the family's statistics).
     examples : tuple of Example
         The first has one column, the last several.
     sevens : tuple of Seven
@@ -120,7 +121,7 @@ class FamilyCase:
         Number of an example, all rows that it can have (or so many that the rest hardly counts), and how far their
         probabilities may be from one.
     values : tuple of float
-        Values that every cell may have; the first is the smallest of them.
+        Values that every cell may have; the first is the smallest of them. A family without zeros says others.
     padding : tuple of float
         Constant columns to the left and right of the two groups that should change nothing.
     bad_rows : tuple

@@ -17,9 +17,7 @@ from countless.priors.names import PRIORS
 from countless.tuning import TUNINGS
 
 MODULES = sorted(
-    found.name
-    for found in pkgutil.walk_packages(cl.__path__, "countless.")
-    if not found.name.endswith("__main__") and found.name.count(".") < 4
+    found.name for found in pkgutil.walk_packages(cl.__path__, "countless.") if not found.name.endswith("__main__")
 )
 ROOMS = (
     "families",

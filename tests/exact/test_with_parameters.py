@@ -9,7 +9,7 @@ rows, which have no such move, stand still for any affordable number of sweeps.
 
 from __future__ import annotations
 
-from itertools import cycle
+from itertools import cycle, islice
 
 import numpy as np
 import pytest
@@ -35,9 +35,9 @@ ONE_OF_EACH_KIND = ("poisson", "gaussian", "categorical", "multinomial", "expone
 
 
 def _in_turn(names):
-    """Each of them with one prior, every prior with one of them."""
-    assert len(names) >= len(PRIORS)
-    return pytest.mark.parametrize(("name", "prior"), list(zip(names, cycle(PRIORS))))
+    """Each of them with a prior, every prior with one of them."""
+    pairs = islice(zip(cycle(names), cycle(PRIORS), strict=False), max(len(names), len(PRIORS)))
+    return pytest.mark.parametrize(("name", "prior"), list(pairs))
 
 
 def _excess(name, prior, moves, rng, thin, n_draws=N_DRAWS):

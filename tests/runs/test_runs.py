@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import countless as cl
+from cases import FAMILY_CASES
 from countless.chains import jobs as run
 from countless.chains.fields import Field, compact
 from countless.chains.trace import Trace
@@ -40,28 +41,16 @@ def _fresh(engine=ENGINE, **settings):
 
 # --- what is written down -------------------------------------------------------------------------------------
 
-ROWS = {
-    "gaussian": X,
-    "multinomial": RNG.integers(0, 9, (30, 3)).astype(float),
-    "binomial": RNG.integers(0, 9, (30, 2)).astype(float),
-    "bernoulli": RNG.integers(0, 2, (30, 2)).astype(float),
-    "categorical": RNG.integers(0, 4, (30, 2)).astype(float),
-    "poisson": RNG.poisson(4.0, (30, 2)).astype(float),
-    "geometric": RNG.poisson(4.0, (30, 2)).astype(float),
-    "exponential": RNG.exponential(4.0, (30, 2)),
-}
-
 
 def _through_json(value):
     return from_json(json.loads(json.dumps(to_json(value), allow_nan=False)))
 
 
-@pytest.mark.parametrize("name", [name for name, cls in FAMILIES.items() if cls.__module__.startswith("countless.")])
+@pytest.mark.parametrize("name", FAMILY_CASES)
 def test_families_there_and_back(name):
     """Resolved families are fixed points of ``resolve``, which is how a file is told from one for other rows."""
-    rows = ROWS.get(name, X)
-    family = FAMILIES[name]() if name != "binomial" else cl.families.Binomial(trials=9)
-    resolved = family.read(rows)[0].resolve(rows)
+    rows = FAMILY_CASES[name].suitable((30, 2))
+    resolved = FAMILIES[name]().read(rows)[0].resolve(rows)
     again = _through_json(resolved)
     assert type(again) is type(resolved)
     assert again == resolved

@@ -113,7 +113,8 @@ class Register(Mapping[str, Any], Generic[Kind]):
                 )
 
 
-def import_folder(package: str, path: Iterable[str]) -> None:
-    """Import every module of a package and of the packages in it, so that what they register is known."""
+def import_folder(package: str, path: Iterable[str], only: str = "") -> None:
+    """Import modules of a package and of the packages in it, all or those of one name: what they register is known."""
     for found in pkgutil.walk_packages(path, f"{package}."):
-        importlib.import_module(found.name)
+        if not only or found.name.endswith(f".{only}"):
+            importlib.import_module(found.name)

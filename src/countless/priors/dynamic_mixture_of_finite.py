@@ -16,10 +16,11 @@ from scipy.special import gammaln, logsumexp
 from ._two_parameter import TwoParameterPrior
 from .component_counts import BetaNegativeBinomialCount, ComponentCount, component_count
 from .concentration import SizeCounts, check_count
+from .crp import CRP
 from .finite_dirichlet import FiniteDirichlet
 from .hyperpriors import Hyperprior, is_number
 from .names import register
-from .numerics.component_sums import expected_occupied, mean_over_components
+from .numerics.component_sums import expected_occupied
 from .numerics.ratios import FloatArray, IntArray, log_gamma_ratio
 
 # Sums over K have every term up to this one at least.
@@ -126,7 +127,9 @@ class DynamicMixtureOfFinite(TwoParameterPrior):
         mass, law = self._require_number(), self.n_components
         if not isinstance(law, ComponentCount):
             return FiniteDirichlet(law, mass)._expected_clusters(n)
-        return mean_over_components(law, n, lambda k: expected_occupied(n, k, mass / k))
+        # Beyond twice the number of clusters of its limit, CRP(c), the mean given K is smooth in 1 / K.
+        k, weights = law.nodes(max(_FEWEST_NODES, 1 << math.ceil(2.0 * CRP(mass)._expected_clusters(n)).bit_length()))
+        return float(weights @ expected_occupied(n, k, mass / k))
 
     def _n_clusters_pmf(self, n: int, parts: list[Self], weights: FloatArray) -> FloatArray:
         law = self.n_components
