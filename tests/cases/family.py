@@ -88,7 +88,7 @@ class FamilyCase:
         ``rows(rng, shape)``: rows that suit the family with all its hyperparameters left as None.
     two_groups : callable
         ``two_groups(n)``: two arrays of ``n`` rows, far apart, but not by so much that the smaller spread is nothing
-        beside the larger (``families.arrays.SMALLEST``, in the units of the family's statistics).
+        beside the larger (``families.base.SMALLEST``, in the units of the family's statistics).
     examples : tuple of Example
         The first has one column, the last several.
     sevens : tuple of Seven

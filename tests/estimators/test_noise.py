@@ -24,7 +24,7 @@ def _n_clusters(family, kind, n, d, engine, seed):
 @pytest.mark.parametrize("engine", ["gibbs", "variational", "map"])
 @pytest.mark.parametrize(("family", "kind"), QUICK)
 def test_one_table_of_noise_is_one_cluster(family, kind, engine):
-    assert _n_clusters(family, kind, 150, 10, engine, 0) == 1
+    assert _n_clusters(family, kind, 80, 10, engine, 0) == 1
 
 
 @pytest.mark.parametrize(("engine", "seed"), [("map", 7), ("map", 17), ("variational", 0), ("variational", 9)])

@@ -158,7 +158,7 @@ def test_sweep_and_split_merge_with_holes(names, rng):
     assert posterior.max() < 0.6
     assert np.sum(posterior > 0.02) >= 3
     problem = Problem.of(rows, table, prior)
-    draws = run_chain(problem, [GibbsSweep(), SplitMerge(3)], rng, thin=2)
+    draws = run_chain(problem, [GibbsSweep(), SplitMerge(3)], rng, thin=2, n_draws=10_000)
     assert excess(draws.labels, posterior, rng) <= LIMIT
 
 

@@ -89,9 +89,18 @@ def test_the_exact_minimiser_of_seven_rows(loss, kind, n_problems):
     assert misses(loss, kind, n_problems) <= 0.01 * n_problems
 
 
-@pytest.mark.parametrize("weight", [0.1, 0.6, 1.4, 1.9])
 @pytest.mark.parametrize("loss", ["binder", "vi"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "weight"),
+    [
+        # Posteriors take long to sample.
+        pytest.param(
+            kind, weight, marks=pytest.mark.slow if kind.startswith("posterior") and weight in (0.1, 1.4) else ()
+        )
+        for kind in KINDS
+        for weight in (0.1, 0.6, 1.4, 1.9)
+    ],
+)
 def test_the_exact_minimiser_for_other_weights(loss, kind, weight):
     assert misses(loss, kind, 10, weight) == 0
 

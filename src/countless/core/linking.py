@@ -5,7 +5,9 @@ part of its caller. What Python never calls needs no code of its own: inner kern
 linked into the kernels that use them. Numba also compares sets of compiler flags ten thousand times in a first fit,
 option by option. Without either, a first fit takes less than half of the time (``benchmarks/start_up.py``).
 
-Both are done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did
+A kernel counts references to arrays only where it makes arrays (``references``).
+
+All of this is done by replacing methods of Numba. Other code that uses Numba in the same process compiles as it did
 before, and a Numba that has no such methods is left alone: it takes longer, with the same results.
 """
 
@@ -22,6 +24,11 @@ from numba import types
 from numba.core import codegen, environment, targetconfig
 from numba.core.registry import CPUDispatcher
 from numba.core.typing.typeof import typeof_impl
+
+from .references import without_counts
+
+# How the function begins by which Python calls a kernel.
+WRAPPER = "_ZN7cpython"
 
 _here = threading.local()
 _GENERATOR = types.NumPyRandomGeneratorType("a generator")
@@ -80,17 +87,36 @@ class InnerKernel(CPUDispatcher):
 
 def _finalize_or_link(library: Any) -> None:
     """Numba's ``finalize`` for what Python can call; of other code in a kernel, only put the parts together."""
-    wrappers = (function.name.startswith("_ZN7cpython") for function in library._final_module.functions)
-    if not getattr(_here, "depth", 0) or any(wrappers):
+    in_kernel = getattr(_here, "depth", 0) > 0
+    called = any(function.name.startswith(WRAPPER) for function in library._final_module.functions)
+    if in_kernel:
+        _link(library)
+    if called or not in_kernel:
+        if in_kernel:
+            _stop_counting(library)
         _finalize(library)
         _connect_environments(library)
         return
+    library._final_module.verify()
+    library._finalized = True
+
+
+def _link(library: Any) -> None:
+    """Put the parts of a library together."""
     library._raise_if_finalized()
     for other in dict.fromkeys(library._linking_libraries):
         library._reload_init.update(other._reload_init)
         library._final_module.link_in(other._get_module_for_linking(), preserve=True)
-    library._final_module.verify()
-    library._finalized = True
+    library._linking_libraries.clear()
+
+
+def _stop_counting(library: Any) -> None:
+    """Let a kernel count references only where it makes arrays."""
+    text = without_counts(str(library._final_module), WRAPPER)
+    if text is not None:
+        module = codegen.ll.parse_assembly(text)
+        module.name = library._final_module.name
+        library._final_module = module
 
 
 def _connect_environments(library: Any) -> None:
