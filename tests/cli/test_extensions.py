@@ -349,7 +349,7 @@ assert "installed-crp" in PRIORS
 assert "installed-gibbs" in ENGINES
 assert "installed-tuning" in TUNINGS
 assert "installed-move" in MOVES
-assert list(model_commands()) == ["fit", "change-point"]
+assert {"fit", "change-point"} <= set(model_commands())
 assert "ChangePoint" in ESTIMATORS
 """
     words = [sys.executable, "-W", "error", "-c", code]

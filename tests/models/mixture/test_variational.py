@@ -78,7 +78,7 @@ def test_structure_is_found_from_poor_starts(n_seeds, rng):
 
 
 def test_the_answer_does_not_depend_on_the_truncation_or_the_threads():
-    truth = cl.datasets.make_gaussian_mixture(1200, n_columns=3, n_clusters=6, random_state=2)
+    truth = cl.datasets.make_gaussian_mixture(3000, n_columns=3, n_clusters=6, random_state=2)
     settings = [{}, {"n_threads": 1}, {"truncation": 15}, {"truncation": 40}]
     fits = [
         cl.DPMixture(inference=Variational(restarts=1, draws=2, **setting), random_state=0).fit(truth.X)
