@@ -1,7 +1,11 @@
-"""One collapsed Gibbs sweep: the generic kernel against a hand-written one on the same rows, in turn."""
+"""One collapsed Gibbs sweep: the generic kernel against a hand-written one on the same rows, in turn.
+
+``python benchmarks/sweep.py growth``: how its time grows with the rows, the columns and the clusters.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 
 import numpy as np
@@ -33,10 +37,29 @@ def seconds_per_sweep(n: int, d: int, k: int, sweeps: int = 15) -> float:
     return float(np.median(times[2:]))
 
 
-if __name__ == "__main__":
+def compare() -> None:
+    """Ratios to the hand-written kernel."""
     rows = []
     for n, d, k in [(10_000, 10, 20), (10_000, 2, 20), (10_000, 32, 10)]:
         ours = seconds_per_sweep(n, d, k)
         theirs, _ = gibbs_yardstick.run(n, d, k)
         rows.append([n, d, k, f"{1e3 * ours:.2f}", f"{1e3 * theirs:.2f}", f"{ours / theirs:.2f}"])
     print_table(["N", "D", "K", "countless ms", "hand-written ms", "ratio"], rows)
+
+
+def growth() -> None:
+    """Time against N, D and K."""
+    rows = []
+    for what, sizes in [
+        ("N", [(1_000, 10, 20), (10_000, 10, 20), (100_000, 10, 20), (1_000_000, 10, 20)]),
+        ("D", [(10_000, 2, 20), (10_000, 4, 20), (10_000, 8, 20), (10_000, 16, 20), (10_000, 32, 20)]),
+        ("K", [(10_000, 10, 5), (10_000, 10, 20), (10_000, 10, 80)]),
+    ]:
+        for n, d, k in sizes:
+            seconds = seconds_per_sweep(n, d, k, sweeps=7)
+            rows.append([what, n, d, k, f"{1e3 * seconds:.2f}", f"{1e9 * seconds / n:.0f}"])
+    print_table(["grows", "N", "D", "K", "ms a sweep", "ns a row"], rows)
+
+
+if __name__ == "__main__":
+    growth() if sys.argv[1:] == ["growth"] else compare()
