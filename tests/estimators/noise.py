@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+# Attempts in each cell of binomial noise: a part of the law that its owner knows.
+TRIALS = 8
 Draw = Callable[[np.random.Generator, int, int], FloatArray]
 
 SIZES = (100, 1000)
@@ -40,7 +42,7 @@ def _bits(p: float) -> Draw:
 
 
 def _successes(p: float) -> Draw:
-    return lambda rng, n, d: rng.binomial(8, p, size=(n, d)).astype(np.float64)
+    return lambda rng, n, d: rng.binomial(TRIALS, p, size=(n, d)).astype(np.float64)
 
 
 def _poisson(rate: float) -> Draw:

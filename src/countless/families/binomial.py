@@ -36,7 +36,8 @@ class Binomial(Family):
     Parameters
     ----------
     trials : int or one per column, optional
-        Number of attempts. Default: the largest count of the column; give it where you know it.
+        Number of attempts. Default: the largest count of the column. Give it where you know it: with too few attempts
+        rows vary more than a cluster may, and noise falls into clusters.
     a, b : float or one number per column, optional
         Pseudo-counts of successes and failures. Default: learned, from 1/2 each (Jeffreys).
 
