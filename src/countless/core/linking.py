@@ -105,7 +105,8 @@ def _link(library: Any) -> None:
     """Put the parts of a library together."""
     library._raise_if_finalized()
     for other in dict.fromkeys(library._linking_libraries):
-        library._reload_init.update(other._reload_init)
+        if hasattr(other, "_reload_init"):  # newer versions of Numba
+            library._reload_init.update(other._reload_init)
         library._final_module.link_in(other._get_module_for_linking(), preserve=True)
     library._linking_libraries.clear()
 
