@@ -94,7 +94,10 @@ def test_it_knows_when_it_is_done(tmp_path):
     """No partition: numbers alone decide. Interrupted by the clock and continued, it is the same run."""
     whole = ChangePoint(random_state=5).fit(SERIES)
     assert whole.posterior_.diagnostics().state == "settled"
-    timed = ChangePoint(ChangeSampler(max_seconds=0.2), random_state=5)
+    begin = time.perf_counter()
+    _same(whole.posterior_, ChangePoint(random_state=5).fit(SERIES).posterior_)
+    part = (time.perf_counter() - begin) / 4.0
+    timed = ChangePoint(ChangeSampler(max_seconds=part), random_state=5)
     model = timed.fit(SERIES, checkpoint=tmp_path)
     stops = 0
     while model.posterior_.interrupted:

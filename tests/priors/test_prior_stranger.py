@@ -52,9 +52,9 @@ class Stable(Prior):
 @pytest.fixture
 def named():
     """The prior under a short name, forgotten after the test."""
-    register("stable")(Stable)
-    yield "stable"
-    PRIORS.remove("stable")
+    register("of a stranger")(Stable)
+    yield "of a stranger"
+    PRIORS.remove("of a stranger")
 
 
 # -- a learned discount -----------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_messages(make, sentence):
 
 def test_a_prior_that_is_not_registered_is_named():
     with pytest.raises(ValueError, match=r"\(without a name: .*Stable.*; put @register\('name'\) above @dataclass\)"):
-        resolve_prior("stable")
+        resolve_prior("of a stranger")
 
 
 def test_register_says_what_is_missing():

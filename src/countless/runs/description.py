@@ -51,8 +51,8 @@ class ArrayData:
     noun: ClassVar[str] = "data"
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Arrays by name, as 64-bit floats."""
+        return {field.name: np.asarray(getattr(self, field.name), dtype=np.float64) for field in fields(self)}
 
     def settings(self) -> dict[str, Any]:
         """There are none."""

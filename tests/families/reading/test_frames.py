@@ -8,6 +8,7 @@ import pytest
 
 from countless.families import Gaussian, Table
 from countless.families.columns import OTHER
+from countless.families.table.codes import are_codes
 
 
 def _read(frame, columns=None):
@@ -180,3 +181,18 @@ def test_a_table_that_was_read_reads_more_of_the_kind(frame):
     np.testing.assert_array_equal(rows, same)
     shuffled = frame[frame.columns[::-1]]
     np.testing.assert_array_equal(table.read_new(shuffled), rows)
+
+
+def test_codes_that_begin_with_zero_are_told_from_counts(rng):
+    counts = rng.poisson(np.repeat([0.4, 2.0], 100)).clip(max=10)
+    overdispersed = rng.poisson(rng.gamma(0.5, 2.0, 300)).clip(max=10)
+    grades = rng.binomial(4, 0.5, 300)  # variance 1, mean 2: no mixture of Poisson laws varies so little
+    codes = rng.choice(3, 300, p=[0.48, 0.04, 0.48])
+    assert [are_codes(values.astype(float)) for values in (counts, overdispersed, grades, codes)] == [0, 0, 1, 1]
+
+
+def test_counts_from_zero_are_hardly_ever_taken_for_codes(rng):
+    cases = [(rate, size) for rate in (0.5, 1.0, 3.0) for size in (30, 300, 3000) * 20]
+    columns = [rng.poisson(rate, size).astype(float) for rate, size in cases]
+    taken = [are_codes(values) for values in columns if values.min() == 0 and len(np.unique(values)) > 2]
+    assert sum(taken) <= 3

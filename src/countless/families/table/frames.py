@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import IGNORED, OTHER, Column
+from .codes import are_codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +24,6 @@ FloatArray = NDArray[np.float64]
 MOST_LEVELS = 40
 # Whole numbers from 0 up to this are counts; larger ones are measurements.
 LARGEST_COUNT = 100
-# Whole numbers from 1 or more with at most so many different values are codes of categories (classes, grades).
-MOST_CODES = 10
 # What is said of a column whose family was given.
 ASKED = "as asked"
 # A column with a larger share of missing cells says too little about its correlations.
@@ -138,7 +137,7 @@ def _number_column(name: str, cells: pd.Series, values: FloatArray) -> Column:
         return Column(name, "gaussian", note="measurements")
     if len(different) == len(values) > 20 and different[-1] - different[0] == len(values) - 1:
         return Column(name, IGNORED, note="numbers the rows")
-    if len(different) == 2 or (different[0] >= 1 and len(different) <= MOST_CODES and different[-1] <= MOST_CODES):
+    if len(different) == 2 or (different[0] >= 0 and are_codes(values)):
         return Column(name, "categorical", _levels(cells), "codes of categories")
     if different[0] == 0 and different[-1] <= LARGEST_COUNT:
         return Column(name, "poisson", note="counts")
