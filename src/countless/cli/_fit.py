@@ -49,7 +49,8 @@ def fit(command: Command, order: Order) -> None:
     folder = order.folder
     check_folder(folder, "--out")
     own = order.own
-    chosen = choose_columns(order.file, own.get("columns") or [], own.get("ignore") or [], own.get("label"))
+    columns, ignore, missing = (own.get(name) or [] for name in ("columns", "ignore", "missing"))
+    chosen = choose_columns(order.file, columns, ignore, own.get("label"), missing)
     if chosen.kinds and KINDS not in command.options:
         raise ValueError(f"--columns: countless {command.name} gives no kinds to columns; name columns only")
     request = Request(chosen.table, {**own, "seed": order.seed}, chosen.kinds)

@@ -20,11 +20,13 @@ class Chosen(NamedTuple):
     label: pd.Series | None
 
 
-def choose_columns(file: Path, columns: Sequence[str], ignore: Sequence[str], label: str | None) -> Chosen:
+def choose_columns(
+    file: Path, columns: Sequence[str], ignore: Sequence[str], label: str | None, missing: Sequence[str] = ()
+) -> Chosen:
     """Read a table and take the columns that the options ask for."""
     from ..io import read_table
 
-    whole = read_table(file)
+    whole = read_table(file, missing=missing)
     names = [str(name) for name in whole.columns]
     only, kinds = parse_columns(file, columns, names)
     for name in [*ignore, *([] if label is None else [label])]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..models.command import OUTPUT
+from ..models.command import MISSING, OUTPUT
 from . import _options as options
 from ._app import command, print_json
 from ._errors import one_line_warnings
@@ -35,6 +35,7 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    missing: options.annotation(MISSING) = None,  # type: ignore[valid-type]
     as_json: options.Json = False,
 ) -> None:
     """Find the cluster of each row of a new table, with its probability.
@@ -58,7 +59,7 @@ def predict(
         ask = command_of(model).predict
         if ask is None:
             raise ValueError(f"{run} is a run of {type(model).__name__}, which cannot predict new rows")
-        found = ask(model, read_table(file), file)
+        found = ask(model, read_table(file, missing=missing or []), file)
     rows = list(zip(*found.columns.values(), strict=True))
     if writes:
         lines = [",".join(map(str, (i, *cells))) for i, cells in enumerate(rows, start=1)]

@@ -23,6 +23,8 @@ class Column:
         Categories in the order of their codes 0, 1, 2, ...; None where cells are numbers.
     note : str
         Why it is read in this way.
+    written : str or None
+        How its numbers, dates or durations are written, where it is not as plain numbers (``table.written.Style``).
 
     Examples
     --------
@@ -35,6 +37,7 @@ class Column:
     family: str
     levels: tuple[str, ...] | None = None
     note: str = ""
+    written: str | None = None
 
     @property
     def is_categorical(self) -> bool:

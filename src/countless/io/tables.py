@@ -109,7 +109,8 @@ def _read_csv(path: Path, columns: Sequence[str] | None, ignore: Iterable[str], 
     separator = _separator(path, text)
     header = _check_shape(path, text, separator)
     kept = _select(path, header, columns, ignore)
-    marks = {*MISSING, *(mark.strip().lower() for mark in missing)}
+    further = [mark.strip().lower() for mark in missing]
+    marks = {*MISSING, *further}
     spelt = [spelling for mark in sorted(marks) for spelling in {mark, mark.upper(), mark.title()}] + ["NaN"]
     try:
         table = pd.read_csv(
@@ -126,9 +127,13 @@ def _read_csv(path: Path, columns: Sequence[str] | None, ignore: Iterable[str], 
         )
     except (pd.errors.ParserError, OverflowError) as error:
         raise ValueError(f"{path} cannot be read as CSV: {error}") from None
+    numbers = [float(mark) for mark in further if _is_number(mark)]
     for name in kept:
         if table[name].dtype.kind not in "biuf":
             table[name] = _typed(path, table[name], marks, separator)
+        elif numbers and table[name].dtype.kind in "iuf":
+            # A marker in another spelling, -999.0 for -999.
+            table[name] = table[name].where(~table[name].isin(numbers))
     return table[kept].reset_index(drop=True)
 
 

@@ -76,6 +76,13 @@ KINDS = dataclasses.replace(
     ),
 )
 IGNORE = Option("ignore", "Column to leave out; may be repeated.", repeated=True, panel=TABLE)
+MISSING = Option(
+    "missing",
+    "Word or number that marks a missing cell, such as -999; may be repeated. Empty cells, NA and ? always do.",
+    repeated=True,
+    panel=TABLE,
+    metavar="WORD",
+)
 LABEL = Option("label", "Column of known classes: never clustered, only compared with what was found.", panel=TABLE)
 
 CHAINS = Option("chains", "Independent chains; 4 if left out.", kind=int, panel=SAMPLING, metavar="N")

@@ -6,7 +6,9 @@ a missing cell becomes NaN.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from numpy.typing import NDArray
 
 from ..columns import IGNORED, OTHER, Column
 from .codes import are_codes
+from .sentinels import suspected_missing
+from .written import Style, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +28,8 @@ FloatArray = NDArray[np.float64]
 MOST_LEVELS = 40
 # Whole numbers from 0 up to this are counts; larger ones are measurements.
 LARGEST_COUNT = 100
+# Share of cells that are numbers from which a column of text is taken for one of numbers that went wrong.
+MOSTLY_NUMBERS = 0.5
 # What is said of a column whose family was given.
 ASKED = "as asked"
 # A column with a larger share of missing cells says too little about its correlations.
@@ -92,7 +98,7 @@ def encode(frame: pd.DataFrame, columns: Sequence[Column]) -> FloatArray:
             cells = frame.iloc[:, j]
         else:
             raise ValueError(f"X has no column {column.name!r}; give every column of the fit, empty where unknown")
-        out[:, place] = _codes(cells, column.levels) if column.levels is not None else _numbers(cells, column.name)
+        out[:, place] = _codes(cells, column.levels) if column.levels is not None else _numbers(cells, column)
     return out
 
 
@@ -104,7 +110,8 @@ def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Col
     observed = cells.dropna()
     if chosen is not None:
         named = chosen in ("categorical", "bernoulli") and not (coded and pd.api.types.is_numeric_dtype(cells.dtype))
-        return Column(name, chosen, _levels(cells) if named else None, ASKED)
+        style = None if named else _style(cells)
+        return Column(name, chosen, _levels(cells) if named else None, ASKED, None if style is None else style.code)
     if len(observed) == 0:
         return Column(name, IGNORED, note="empty")
     if pd.api.types.is_bool_dtype(observed.dtype) or isinstance(cells.dtype, pd.CategoricalDtype):
@@ -112,8 +119,21 @@ def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Col
     if pd.api.types.is_datetime64_any_dtype(cells.dtype):
         return Column(name, "gaussian", note="dates, in days since 1970")
     if not pd.api.types.is_numeric_dtype(cells.dtype):
+        style = _style(cells)
+        if style is not None:
+            return _written_column(name, cells, style)
         return _text_column(name, cells, observed)
     return _number_column(name, cells, observed.to_numpy(dtype=np.float64))
+
+
+def _written_column(name: str, cells: pd.Series, style: Style) -> Column:
+    """A column of text that holds numbers, dates or durations: units make measurements of whole numbers too."""
+    values = style.values(_stripped(cells))
+    column = _number_column(name, cells, values[~np.isnan(values)])
+    if column.levels is not None or column.family == IGNORED:
+        return column
+    family, note = (column.family, column.note) if style.is_plain else ("gaussian", f"measurements: {style.words}")
+    return replace(column, family=family, note=note, written=style.code)
 
 
 def _text_column(name: str, cells: pd.Series, observed: pd.Series) -> Column:
@@ -121,10 +141,37 @@ def _text_column(name: str, cells: pd.Series, observed: pd.Series) -> Column:
     if n_different == 1:
         return Column(name, IGNORED, note="the same in every row")
     if n_different > max(20, len(observed) // 2):
+        _warn_of_numbers(name, observed)
         return Column(name, IGNORED, note="a different text in most rows: a name, not a category")
     levels = _levels(cells)
     note = "categories" if OTHER not in levels else f"categories; the {len(levels) - 1} most frequent of {n_different}"
     return Column(name, "categorical", levels, note)
+
+
+def _warn_of_numbers(name: str, observed: pd.Series) -> None:
+    """Warn where a column of text that is left out seems to be one of numbers."""
+    fits = np.array([style_of([text]) is not None for text in observed.astype(str).str.strip()])
+    if MOSTLY_NUMBERS <= fits.mean() < 1.0:
+        other = next(str(cell) for cell, fit in zip(observed, fits, strict=True) if not fit)
+        warnings.warn(
+            f"X: column {name!r} is left out, but {fits.sum():,} of its {len(fits):,} cells are numbers or dates; "
+            f"write the others, such as {other!r}, in the same way, or leave them empty",
+            stacklevel=2,
+        )
+
+
+def _style(cells: pd.Series) -> Style | None:
+    """How the cells of a column of text are written as numbers; None where they are not, or are numbers already."""
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_datetime64_any_dtype(cells.dtype):
+        return None
+    return style_of([text for text in _stripped(cells) if text is not None])
+
+
+def _stripped(cells: pd.Series) -> list[str | None]:
+    """Cells as text without spaces around it; None where missing."""
+    return [None if text is None else text.strip() for text in _texts(cells)]
 
 
 def _number_column(name: str, cells: pd.Series, values: FloatArray) -> Column:
@@ -133,6 +180,13 @@ def _number_column(name: str, cells: pd.Series, values: FloatArray) -> Column:
     different = np.unique(values)
     if len(different) == 1:
         return Column(name, IGNORED, note="the same in every row")
+    mark = suspected_missing(values)
+    if mark is not None:
+        warnings.warn(
+            f"X: column {name!r} holds {mark:g} in {np.sum(values == mark):,} cells, far from all its other numbers; "
+            f"if it marks missing cells, leave them empty (on the command line, --missing {mark:g})",
+            stacklevel=2,
+        )
     if np.any(different != np.floor(different)):
         return Column(name, "gaussian", note="measurements")
     if len(different) == len(values) > 20 and different[-1] - different[0] == len(values) - 1:
@@ -180,9 +234,17 @@ def _codes(cells: pd.Series, levels: Sequence[str]) -> FloatArray:
     return np.array([np.nan if text is None else code.get(text, rest) for text in texts], dtype=np.float64)
 
 
-def _numbers(cells: pd.Series, name: str) -> FloatArray:
+def _numbers(cells: pd.Series, column: Column) -> FloatArray:
     import pandas as pd
 
+    name = column.name
+    are_text = not (pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_datetime64_any_dtype(cells.dtype))
+    if column.written is not None and are_text:
+        style = Style.of_code(column.written)
+        try:
+            return style.values(_stripped(cells))
+        except ValueError as error:
+            raise ValueError(f"X: column {name!r} must hold {style.words}, got {str(error)!r}") from None
     if pd.api.types.is_datetime64_any_dtype(cells.dtype):
         days = (cells.dt.tz_localize(None) if cells.dt.tz is not None else cells) - pd.Timestamp(0)
         return (days / pd.Timedelta(days=1)).to_numpy(dtype=np.float64, na_value=np.nan)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from ..command import (
     IGNORE,
     KINDS,
     LABEL,
+    MISSING,
     About,
     Command,
     Grid,
@@ -45,6 +48,8 @@ EXAMPLES = (
 # Rows of a grid on the screen, and traits of a cluster there and in the summary.
 MOST_ROWS = 30
 MOST_TRAITS, MOST_TRAITS_WRITTEN = 3, 5
+# A note of more letters than this that several columns share is shown once.
+LONG_NOTE = 60
 # Indices of agreement with known classes, and how people read them.
 COMPARED = {
     "ari": "adjusted Rand index",
@@ -85,6 +90,7 @@ OPTIONS = (
     KINDS,
     IGNORE,
     LABEL,
+    MISSING,
     Option(
         "family",
         "What the rows of one cluster look like. auto reads each column: text and codes as categories, small whole "
@@ -169,7 +175,9 @@ def _engine(request: Request, family: Any, prior: Any) -> Any:
 
     name = "gibbs" if request["inference"] == "auto" and asked_chains(request) else request["inference"]
     try:
-        known, rows = resolve_family(family).read(request.table)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit reads the table again, and warns then
+            known, rows = resolve_family(family).read(request.table)
         known.check(rows)
         known = known.resolve(rows)
         missing = known.draws_missing(rows)
@@ -222,7 +230,7 @@ def results(model: Any, about: About) -> Results:
     from ... import plots
 
     found = _Found.of(model, about)
-    screen: list[Grid | str] = [_column_grid(model)]
+    screen: list[Grid | str] = _column_grid(model)
     if model.posterior_.is_sampled:
         screen.append(_count_grid(model))
     screen += [_cluster_grid(found), f"{plots.sentence(model)}.", found.diagnostics.sentence(command_line=True)]
@@ -296,12 +304,15 @@ def _labels_text(model: Any) -> str:
     return "\n".join([*lines, ""])
 
 
-def _column_grid(model: Any) -> Grid:
-    """Name, family and missing cells of each column, and why it was read so, where there is anything to say."""
+def _column_grid(model: Any) -> list[Grid | str]:
+    """Name, family and missing cells of each column, and why it was read so, where there is anything to say.
+
+    What is said of several columns comes once, below.
+    """
     from ...report.settings import columns_of
 
     columns = columns_of(model)
-    shown = columns[:MOST_ROWS]
+    shown, common = _with_footnotes(columns[:MOST_ROWS])
     noted = any(column["note"] for column in shown)
     header = ["column", "read as", "missing", *(["because it holds"] if noted else [])]
     rows = []
@@ -310,7 +321,19 @@ def _column_grid(model: Any) -> Grid:
         rows.append([column["name"], column["family"], missing, *([column["note"]] if noted else [])])
     if len(columns) > MOST_ROWS:
         rows.append([f"and {len(columns) - MOST_ROWS} more"])
-    return Grid("How were the columns read?", header, rows, right=(2,))
+    return [Grid("How were the columns read?", header, rows, right=(2,)), *common]
+
+
+def _with_footnotes(columns: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Columns whose notes leave out, but for a star, what is long and the same in several of them; and that."""
+    parts = Counter(part for column in columns for part in (column["note"] or "").split("; "))
+    common = [part for part, count in parts.items() if count > 1 and len(part) > LONG_NOTE]
+    short = {part: f"{part.partition(',')[0]} {'*' * at}" for at, part in enumerate(common, start=1)}
+    shown = [
+        {**column, "note": "; ".join(short.get(part, part) for part in (column["note"] or "").split("; "))}
+        for column in columns
+    ]
+    return shown, [f"{'*' * at} {part}" for at, part in enumerate(common, start=1)]
 
 
 def _count_grid(model: Any) -> Grid:
