@@ -21,7 +21,12 @@ class Chosen(NamedTuple):
 
 
 def choose_columns(
-    file: Path, columns: Sequence[str], ignore: Sequence[str], label: str | None, missing: Sequence[str] = ()
+    file: Path,
+    columns: Sequence[str],
+    ignore: Sequence[str],
+    label: str | None,
+    name: str | None = None,
+    missing: Sequence[str] = (),
 ) -> Chosen:
     """Read a table and take the columns that the options ask for."""
     from ..io import read_table
@@ -29,18 +34,22 @@ def choose_columns(
     whole = read_table(file, missing=missing)
     names = [str(name) for name in whole.columns]
     only, kinds = parse_columns(file, columns, names)
-    for name in [*ignore, *([] if label is None else [label])]:
-        check_column(file, name, names)
+    apart = [each for each in (label, name) if each is not None]
+    for each in [*ignore, *apart]:
+        check_column(file, each, names)
     wanted = only or names
-    kept = [name for name in wanted if name not in ignore and name != label]
+    kept = [each for each in wanted if each not in ignore and each not in apart]
     if not kept:
         raise ValueError(f"{file}: no column is left")
-    lost = [name for name in kinds if name not in kept]
+    lost = [each for each in kinds if each not in kept]
     if lost:
         raise ValueError(f"--columns: {lost[0]!r} has a kind, but is left out")
     if label is not None and whole[label].isna().all():
         raise ValueError(f"--label: the column {label!r} is empty")
-    return Chosen(whole[kept], kinds, None if label is None else whole[label])
+    table = whole[kept]
+    if name is not None:
+        table.index = whole[name].astype(str).where(whole[name].notna(), "").rename(name)
+    return Chosen(table, kinds, None if label is None else whole[label])
 
 
 def parse_columns(file: Path, entries: Sequence[str], names: list[str]) -> tuple[list[str], dict[str, str]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..models.command import MISSING, OUTPUT
+from ..models.command import MISSING, OUTPUT, csv_text
 from . import _options as options
 from ._app import command, print_json
 from ._errors import one_line_warnings
@@ -62,8 +62,8 @@ def predict(
         found = ask(model, read_table(file, missing=missing or []), file)
     rows = list(zip(*found.columns.values(), strict=True))
     if writes:
-        lines = [",".join(map(str, (i, *cells))) for i, cells in enumerate(rows, start=1)]
-        write_whole(target, "\n".join([",".join(["row", *found.columns]), *lines, ""]))
+        lines = [["row", *found.columns], *([i, *cells] for i, cells in enumerate(rows, start=1))]
+        write_whole(target, csv_text(lines))
     if as_json:
         print_json({"run": str(run), "file": file.name, "rows": len(rows), **found.columns})
         return

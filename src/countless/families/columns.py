@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 # Family of a column that is not used, and the category that gathers rare ones.
 IGNORED = "ignore"
 OTHER = "(other)"
+# Codes that mean no and yes, as people read them.
+NO_AND_YES = (("0", "1"), ("False", "True"), ("false", "true"), ("n", "y"), ("no", "yes"))
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Days since 1970 that have a date.
+FARTHEST_DAY = 700_000.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,40 @@ class Column:
         if cell != cell:
             return ""
         return f"{cell:.6g}" if self.levels is None else self.levels[int(cell)]
+
+    @property
+    def is_date(self) -> bool:
+        """Whether cells are days since 1970."""
+        return self.written is not None and self.written.startswith("date:")
+
+    def level_in_words(self, code: int) -> str:
+        """A category as people say it: no and yes for 0 and 1."""
+        levels = self.levels or ()
+        return ("no", "yes")[code] if levels in NO_AND_YES else levels[code]
+
+    def number_in_words(self, value: float, digits: str) -> str:
+        """A number with its unit, or a date; ``digits`` is the bare number.
+
+        Examples
+        --------
+        >>> from countless.families.columns import Column
+        >>> Column("price", "gaussian", written="number:,|.:$").number_in_words(12.0, "12")
+        '$12'
+        >>> Column("born", "gaussian", written="date:%d/%m/%Y").number_in_words(0.0, "0")
+        '1970-01-01'
+        """
+        if self.is_date and abs(value) < FARTHEST_DAY:
+            return (EPOCH + timedelta(days=value)).date().isoformat()
+        unit = "" if self.written is None or self.is_date else self.written.split(":", 2)[2]
+        if not unit:
+            return digits
+        return (
+            f"{digits}{unit}"
+            if unit[0] in "%‰°"
+            else f"{unit}{digits}"
+            if not unit[0].isalpha()
+            else f"{digits} {unit}"
+        )
 
     def as_family(self, family: str, note: str) -> Column:
         """The same column modelled by another family."""

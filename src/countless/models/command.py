@@ -6,7 +6,9 @@ Declarations only, which know nothing of the library that parses a command line.
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -76,6 +78,7 @@ KINDS = dataclasses.replace(
     ),
 )
 IGNORE = Option("ignore", "Column to leave out; may be repeated.", repeated=True, panel=TABLE)
+NAME = Option("name", "Column that names the rows: never clustered, shown with them.", panel=TABLE, metavar="NAME")
 MISSING = Option(
     "missing",
     "Word or number that marks a missing cell, such as -999; may be repeated. Empty cells, NA and ? always do.",
@@ -317,6 +320,20 @@ def check_column(file: str | Path, name: str, names: Sequence[str]) -> None:
     if name not in names:
         listed = ", ".join(repr(known) for known in names[:20]) + (", ..." if len(names) > 20 else "")
         raise ValueError(f"{file} has no column {name!r}; it has {listed}")
+
+
+def csv_text(lines: Sequence[Sequence[Any]]) -> str:
+    """Lines of cells as the text of a CSV file; cells with commas and quotes are quoted.
+
+    Examples
+    --------
+    >>> from countless.models.command import csv_text
+    >>> csv_text([["row", "name"], [1, "Smith, Ann"]])
+    'row,name\\n1,"Smith, Ann"\\n'
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()
 
 
 def plain(value: Any) -> Any:

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core.random import as_generator
 from ..core.validate import as_rows, whole_number
 from ..families import Family
+from ..families.table.frames import names_of_rows
+from ..posterior.data import RowNames
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -32,6 +34,12 @@ def read_rows(estimator: BaseEstimator, X: Any, family: Family) -> tuple[Family,
     known, rows = family.read(X)
     _check_table(estimator, X, rows, reset=True)
     return known, rows
+
+
+def row_names(X: Any, family: Family) -> RowNames | None:
+    """What the rows of a table are called, by its index or by a column that the family has read as names."""
+    found = names_of_rows(X, getattr(family, "schema", None) or ())
+    return None if found is None else RowNames(found[0], np.array(found[1], dtype=object))
 
 
 def read_new_rows(estimator: BaseEstimator, X: Any, family: Family) -> FloatArray:

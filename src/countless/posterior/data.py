@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,13 @@ from numpy.typing import NDArray
 from ..families import Family
 from ..families.columns import Column
 from ..priors import Prior
+
+
+class RowNames(NamedTuple):
+    """What rows are called, and the column, or the index of a frame, that said so ("" where it has no name)."""
+
+    column: str
+    values: NDArray[np.object_]
 
 
 @dataclass(frozen=True)
@@ -25,12 +33,15 @@ class Data:
         Resolved, before any of its hyperparameters were learned.
     prior : Prior
         Resolved.
+    row_names : RowNames or None
+        What rows are called, where the table says so.
     """
 
     rows: NDArray[np.float64]
     columns: tuple[Column, ...]
     family: Family
     prior: Prior
+    row_names: RowNames | None = field(default=None, kw_only=True)
 
     @property
     def names(self) -> list[str]:

@@ -155,6 +155,7 @@ def pairs(fit: Fit) -> Section | None:
     below = matrix[np.tril_indices(len(rows), -1)]
     content = {
         "number": (rows + 1).tolist(),
+        "name": None if fit.data.row_names is None else fit.data.row_names.values[rows].tolist(),
         "cluster": labels[rows].tolist(),
         # One byte for each pair below the diagonal, row by row; 250 is a probability of 1.
         "share": base64.b64encode(np.rint(250.0 * below).astype(np.uint8).tobytes()).decode(),

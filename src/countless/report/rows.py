@@ -68,6 +68,7 @@ def rows_content(fit: Fit, shown: Shown) -> dict[str, Any]:
         "sure": SURE,
         "sizes": fit.sizes.tolist(),
         "number": (shown.rows + 1).tolist(),
+        "name": None if data.row_names is None else data.row_names.values[shown.rows].tolist(),
         "cluster": fit.labels[shown.rows].tolist(),
         "p": shares(sure.probability[shown.rows]),
         "second": sure.runner_up[shown.rows].tolist(),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..columns import IGNORED, OTHER, Column
 from .codes import are_codes
 from .sentinels import suspected_missing
-from .written import Style, style_of
+from .written import PLAIN_DATE, Style, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +30,8 @@ MOST_LEVELS = 40
 LARGEST_COUNT = 100
 # Share of cells that are numbers from which a column of text is taken for one of numbers that went wrong.
 MOSTLY_NUMBERS = 0.5
+# What is said of a column that is left out because it names the rows.
+A_NAME = "a different text in most rows: a name, not a category"
 # What is said of a column whose family was given.
 ASKED = "as asked"
 # A column with a larger share of missing cells says too little about its correlations.
@@ -58,6 +60,22 @@ def as_frame(X: Any) -> pd.DataFrame:
         raise ValueError(f"X must be a table of rows and columns, got {array.ndim} dimensions")
     frame = pd.DataFrame(array, columns=[f"column {j}" for j in range(array.shape[1])])
     return frame.infer_objects()
+
+
+def names_of_rows(X: Any, columns: Sequence[Column]) -> tuple[str, list[str]] | None:
+    """What the rows of a table are called, and by which column or index; None where nothing says so.
+
+    The index of a pandas frame names the rows unless it numbers them; else the first column that was read as names.
+    """
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame) and not pd.api.types.is_numeric_dtype(X.index.dtype):
+        return str(X.index.name or ""), [str(name) for name in X.index]
+    found = next((column.name for column in columns if column.family == IGNORED and column.note == A_NAME), None)
+    if found is None:
+        return None
+    frame = as_frame(X)
+    return found, ["" if text is None else text for text in _texts(frame.iloc[:, list(map(str, frame)).index(found)])]
 
 
 def read_frame(frame: pd.DataFrame, chosen: Mapping[Any, str], coded: Collection[Any] = ()) -> tuple[Column, ...]:
@@ -117,7 +135,7 @@ def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Col
     if pd.api.types.is_bool_dtype(observed.dtype) or isinstance(cells.dtype, pd.CategoricalDtype):
         return Column(name, "categorical", _levels(cells), "categories")
     if pd.api.types.is_datetime64_any_dtype(cells.dtype):
-        return Column(name, "gaussian", note="dates, in days since 1970")
+        return Column(name, "gaussian", note="dates, in days since 1970", written=PLAIN_DATE)
     if not pd.api.types.is_numeric_dtype(cells.dtype):
         style = _style(cells)
         if style is not None:
@@ -142,7 +160,7 @@ def _text_column(name: str, cells: pd.Series, observed: pd.Series) -> Column:
         return Column(name, IGNORED, note="the same in every row")
     if n_different > max(20, len(observed) // 2):
         _warn_of_numbers(name, observed)
-        return Column(name, IGNORED, note="a different text in most rows: a name, not a category")
+        return Column(name, IGNORED, note=A_NAME)
     levels = _levels(cells)
     note = "categories" if OTHER not in levels else f"categories; the {len(levels) - 1} most frequent of {n_different}"
     return Column(name, "categorical", levels, note)

@@ -26,6 +26,8 @@ UNITS = (
 MARKS = (("", "."), (",", "."), (".", ","), (" ", "."), (" ", ","), ("'", "."), ("", ","))
 # Ways to write days; where several fit, the first that does is taken.
 DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y")
+# The style of columns that hold dates already.
+PLAIN_DATE = "date:%Y-%m-%d"
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f", " %I:%M %p")
 # Parts of a duration in hours.
 HOURS = {"d": 24.0, "h": 1.0, "m": 1.0 / 60.0, "s": 1.0 / 3600.0}

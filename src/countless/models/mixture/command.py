@@ -14,6 +14,7 @@ from ..command import (
     KINDS,
     LABEL,
     MISSING,
+    NAME,
     About,
     Command,
     Grid,
@@ -23,6 +24,7 @@ from ..command import (
     Results,
     asked_chains,
     check_column,
+    csv_text,
     plain,
     with_chains,
 )
@@ -90,6 +92,7 @@ OPTIONS = (
     KINDS,
     IGNORE,
     LABEL,
+    NAME,
     MISSING,
     Option(
         "family",
@@ -277,7 +280,7 @@ def _summary(found: _Found, about: About) -> dict[str, Any]:
                 "size": each.size,
                 "size_interval": [each.size_low, each.size_high],
                 "probability": round(found.sure(each.label), 4),
-                "traits": [trait.text for trait in each.traits[:MOST_TRAITS_WRITTEN]],
+                "traits": [_trait(trait) for trait in each.traits[:MOST_TRAITS_WRITTEN]],
             }
             for each in found.clusters
         ],
@@ -294,14 +297,21 @@ def _summary(found: _Found, about: About) -> dict[str, Any]:
     }
 
 
+def _trait(trait: Any) -> dict[str, Any]:
+    """What distinguishes a cluster, in words and as numbers."""
+    return {name: getattr(trait, name) for name in ("text", "column", "level", "value", "others", "effect")}
+
+
 def _labels_text(model: Any) -> str:
-    """One line per row, numbered from 1: label, its probability, and what comes second."""
-    sure = model.certainty_
+    """One line per row, numbered from 1: its name, if any, label, its probability, and what comes second."""
+    sure, names = model.certainty_, model.row_names_
     columns = (model.labels_, sure.probability, sure.runner_up, sure.runner_up_probability)
-    lines = ["row,label,probability,runner_up,runner_up_probability"]
-    for i, (label, p, second, p2) in enumerate(zip(*columns, strict=True), start=1):
-        lines.append(f"{i},{label},{p:.4f},{second},{p2:.4f}" if second >= 0 else f"{i},{label},{p:.4f},,")
-    return "\n".join([*lines, ""])
+    header = ["row", "label", "probability", "runner_up", "runner_up_probability"]
+    lines: list[list[Any]] = [header[:1] + ["name"] * (names is not None) + header[1:]]
+    for i, (label, p, second, p2) in enumerate(zip(*columns, strict=True)):
+        named = [] if names is None else [names[i]]
+        lines.append([i + 1, *named, label, f"{p:.4f}", *([second, f"{p2:.4f}"] if second >= 0 else ["", ""])])
+    return csv_text(lines)
 
 
 def _column_grid(model: Any) -> list[Grid | str]:
@@ -379,12 +389,26 @@ def predict(model: Any, table: pd.DataFrame, file: Path) -> Prediction:
     shares, density = model.predict_proba(rows), model.score_samples(rows)
     labels = shares[:, :-1].argmax(axis=1)
     columns = {
+        **_names_of(model, table),
         "label": labels.tolist(),
         "probability": shares[range(len(labels)), labels].round(4).tolist(),
         "new_cluster": shares[:, -1].round(4).tolist(),
         "log_density": density.round(4).tolist(),
     }
     return Prediction(columns, _new_rows(labels, shares))
+
+
+def _names_of(model: Any, table: pd.DataFrame) -> dict[str, list[str]]:
+    """The names of new rows, where they have the column that named those of the fit."""
+    names = model.posterior_.data.row_names
+    if names is None or names.column not in map(str, table.columns):
+        return {}
+    return {
+        "name": [
+            "" if missing else str(name)
+            for name, missing in zip(table[names.column], table[names.column].isna(), strict=True)
+        ]
+    }
 
 
 def as_fitted(model: Any, table: pd.DataFrame, file: Path) -> pd.DataFrame:

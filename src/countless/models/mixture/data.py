@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...families.base import Family
 from ...families.columns import Column
-from ...posterior.data import Data
+from ...posterior.data import Data, RowNames
 from ...priors.verbs import Prior
 from ...runs.settings import to_json
 from .problem import Problem
@@ -39,8 +39,10 @@ class MixtureData(Data):
         return {"rows": self.rows, **({} if self.weights is None else {"sample_weight": self.weights})}
 
     def settings(self) -> dict[str, Any]:
-        """Columns, family and prior."""
+        """Columns, family, prior and names of the rows."""
+        names = self.row_names
         return {
+            **({} if names is None else {"row names": [names.column, names.values]}),
             "family": self.family,
             "choice of columns": list(self.columns),
             "prior": self.prior,
@@ -68,8 +70,21 @@ class MixtureData(Data):
         left_open = tuple(settings["left open"])
         if not set(left_open) <= set(family.offered()):
             raise ValueError("it learns hyperparameters that its family does not have")
-        return cls(rows, tuple(columns), family, prior, weights, left_open)
+        names = _row_names(settings.get("row names"), len(rows))
+        return cls(rows, tuple(columns), family, prior, weights, left_open, row_names=names)
 
     def problem(self) -> Problem:
         """The problem that engines solve."""
         return Problem.of(self.rows, self.family, self.prior, self.weights, self.left_open)
+
+
+def _row_names(saved: Any, n_rows: int) -> RowNames | None:
+    """Names of the rows from a file; there are none in older ones."""
+    if saved is None:
+        return None
+    column, values = saved
+    if not isinstance(column, str) or not isinstance(values, np.ndarray) or values.shape != (n_rows,):
+        raise ValueError("its names of rows are damaged")
+    if not all(isinstance(name, str) for name in values):
+        raise ValueError("its names of rows are no texts")
+    return RowNames(column, values)

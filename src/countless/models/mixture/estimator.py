@@ -25,7 +25,7 @@ from ...runs import register_estimator
 from ...tuning import TUNINGS, Tuning, resolve_tuning
 from ..command import Command
 from ..estimator import Arrays, RunEstimator
-from ..rows import Mixture, column_names, read_new_rows, read_rows
+from ..rows import Mixture, column_names, read_new_rows, read_rows, row_names
 from .answers import certainty, point_estimate, predictive
 from .command import COMMAND
 from .correlations import choose_correlations
@@ -89,6 +89,8 @@ class DPMixture(Mixture, RunEstimator):
         Of each row: the ``probability`` of its cluster, the ``runner_up`` (-1: none) and its ``runner_up_probability``.
     concentration_ : float
         Concentration used with ``labels_`` for predictions: its posterior mean, or mode for MAP.
+    row_names_ : list of str or None
+        What rows are called: the index of a frame, or the first column that was read as names.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Examples
@@ -174,7 +176,8 @@ class DPMixture(Mixture, RunEstimator):
         columns = untuned.describe_columns(column_names(self))
         if left_open:
             columns = with_notes(columns, untuned, rows)
-        data = MixtureData(rows, columns, untuned, self.prior_, weights, left_open)
+        names = row_names(X, family)
+        data = MixtureData(rows, columns, untuned, self.prior_, weights, left_open, row_names=names)
         return self._fit(data, checkpoint, checkpoint_every, rng)
 
     def _run(self, problem: Any, engine: Inference, rng: np.random.Generator, watch: Watch) -> Draws:
@@ -214,6 +217,13 @@ class DPMixture(Mixture, RunEstimator):
             shares = np.empty((0, 0)) if sampled else self._probabilities(self._description.data.rows)[:, :-1]
             self._certainty = certainty(self.posterior_, self.labels_, shares)
         return self._certainty
+
+    @property
+    def row_names_(self) -> list[str] | None:
+        """What rows are called: the index of a frame, or the first column that was read as names."""
+        check_is_fitted(self)
+        names = self._description.data.row_names
+        return None if names is None else names.values.tolist()
 
     def report_page(self, title: str | None = None, command: str | None = None, most_rows: int = 20_000) -> Page:
         """The page that ``countless.report`` writes, with at most ``most_rows`` rows.

@@ -218,7 +218,7 @@ def _of_column(
         elif kind == "counts":
             yield from _rates(column.name, values, clusters, k)
         else:
-            yield from _means(column.name, values, clusters, k)
+            yield from _means(column, values, clusters, k)
     if not known.all():
         yield from _missing(column.name, _sums((~known).astype(np.float64), codes, k), np.bincount(codes, minlength=k))
 
@@ -227,8 +227,8 @@ def _sums(values: FloatArray, clusters: IntArray, k: int) -> FloatArray:
     return np.bincount(clusters, weights=values, minlength=k).astype(np.float64)
 
 
-def _means(name: str, values: FloatArray, clusters: IntArray, k: int) -> Iterator[tuple[int, Trait]]:
-    overall, scale = float(values.mean()), float(values.std())
+def _means(column: Column, values: FloatArray, clusters: IntArray, k: int) -> Iterator[tuple[int, Trait]]:
+    name, overall, scale = column.name, float(values.mean()), float(values.std())
     centred = (values - overall) / scale  # otherwise sums of squares of numbers far from zero would cancel
     n, total = np.bincount(clusters, minlength=k), _sums(centred, clusters, k)
     means = total / np.maximum(n, 1)
@@ -244,7 +244,7 @@ def _means(name: str, values: FloatArray, clusters: IntArray, k: int) -> Iterato
         effect = float((means[cluster] - others) / within)
         error = float(np.sqrt(1.0 / n[cluster] + 1.0 / rest))
         value, away = (float(overall + scale * each) for each in (means[cluster], others))
-        shown = [_number(each, within * scale) for each in (value, away)]
+        shown = [column.number_in_words(each, _number(each, within * scale)) for each in (value, away)]
         text = f"{name} {shown[0]} (others {shown[1]})"
         yield cluster, Trait(name, None, value, overall, effect, text, away, error)
 
@@ -310,10 +310,14 @@ def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> I
     share, others = x / np.maximum(n, 1.0)[:, None], (x.sum(axis=0) - x) / np.maximum(n.sum() - n, 1.0)[:, None]
     # Levels of only a few rows come last: they distinguish a cluster but do not describe it.
     best = np.argmax(np.where(np.maximum(share, others) >= WIDESPREAD, score, score - 1e3), axis=1)
+    if len(levels) == 2:
+        # Of two, the one that a cluster has: "toothed: no 100%" and not "toothed: yes 0%".
+        best = np.argmax(share, axis=1)
     for level in np.unique(best):
-        for cluster, trait in _shares(column.name, levels[level], x[:, level], n):
+        said = column.level_in_words(int(level))
+        for cluster, trait in _shares(column.name, said, x[:, level], n):
             if best[cluster] == level:
-                yield cluster, trait
+                yield cluster, trait._replace(level=levels[level])
 
 
 def _missing(name: str, x: FloatArray, n: IntArray) -> Iterator[tuple[int, Trait]]:

@@ -155,8 +155,9 @@ const MOST_IN_TIP = 12;
 
 // Row i of a shared table, for the tooltip.
 function aboutRow(table, i) {
-  const { number, cluster, p, second, p2 } = table;
-  const lines = [make('strong', null, mark(cluster[i]), ` Row ${grouped(number[i])}: ${clusterName(cluster[i])}`)];
+  const { number, name, cluster, p, second, p2 } = table;
+  const called = name ? `${shorten(name[i], 60)} (row ${grouped(number[i])})` : `Row ${grouped(number[i])}`;
+  const lines = [make('strong', null, mark(cluster[i]), ` ${called}: ${clusterName(cluster[i])}`)];
   lines.push(make('span', null, `${percent(p[i])} sure`));
   if (second[i] >= 0) lines.push(make('span', null, `; runner-up ${clusterName(second[i])} (${percent(p2[i])})`));
   const list = make('dl');

@@ -120,7 +120,7 @@ function runsOf(clusters) {
   return runs;
 }
 
-widgets.pairs = (node, { number, cluster, share: packed }, head) => {
+widgets.pairs = (node, { number, name, cluster, share: packed }, head) => {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const n = number.length;
   const share = (i, j) => (i === j ? 1 : bytes[(Math.max(i, j) * (Math.max(i, j) - 1)) / 2 + Math.min(i, j)] / 250);
@@ -153,7 +153,7 @@ widgets.pairs = (node, { number, cluster, share: packed }, head) => {
     context.strokeStyle = theme('--line');
     context.strokeRect(edge - 0.5, edge - 0.5, side + 1, side + 1);
   });
-  const row = (at) => make('div', null, mark(cluster[at]), ` row ${grouped(number[at])} (${clusterName(cluster[at])})`);
+  const row = (at) => make('div', null, mark(cluster[at]), ` ${name ? shorten(name[at], 60) : `row ${grouped(number[at])}`} (${clusterName(cluster[at])})`);
   const frame = () => ({ left: edge, top: edge, width: side, height: side });
   heatTip(canvas, n, n, frame, (i, j) => (i === j
     ? [row(i)]

@@ -3,10 +3,11 @@
 const PAGE_SIZES = [25, 50, 100, 250];
 
 function tableColumns(table) {
-  const { number, cluster, p, second, p2, sure } = table;
+  const { number, name, cluster, p, second, p2, sure } = table;
   const share = (values) => (i) => (values[i] > 0 ? percent(values[i]) : '');
   return [
     { name: 'row', numeric: true, value: (i) => number[i], text: (i) => String(number[i]) },
+    ...(name ? [{ name: 'name', numeric: false, data: true, value: (i) => name[i], text: (i) => name[i] }] : []),
     { name: 'cluster', numeric: true, value: (i) => cluster[i], text: (i) => String(cluster[i]), mark: cluster },
     { name: 'probability', numeric: true, value: (i) => p[i], text: share(p), unsure: (i) => p[i] < sure },
     { name: 'runner-up', numeric: true, value: (i) => (second[i] < 0 ? null : second[i]), text: (i) => (second[i] < 0 ? '' : String(second[i])), mark: second },
