@@ -10,7 +10,10 @@ import typer
 from ..models.command import OUTPUT, SAMPLING, Option
 
 Table = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Table: CSV, TSV, Parquet or Feather, with names of the columns.")
+    Path,
+    typer.Argument(
+        metavar="FILE", help="Table: CSV, TSV, Excel, Parquet, Feather or JSON lines, with names of the columns."
+    ),
 ]
 Seed = Annotated[
     int,

@@ -1,4 +1,4 @@
-"""Tables in: CSV, TSV, Parquet and Feather files, and one sentence for whatever is wrong with them."""
+"""Tables in: text, Parquet, Feather, Excel and JSON lines, and one sentence for whatever is wrong with them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arrow import is_arrow, read_arrow
+from .formats import content, decoded, is_excel, is_json_lines, read_excel, read_json_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,14 +39,16 @@ def read_table(
     numbers_only: bool = False,
     missing: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """Read a table from a CSV, TSV, Parquet or Feather file.
+    """Read a table from a CSV, TSV, Parquet, Feather, Excel or JSON lines file.
 
     Parameters
     ----------
     path : path
         Text in UTF-8 with column names in the first line, where ``.tsv`` and ``.tab`` are separated by tabs and
         others by the comma, semicolon or tab that is most frequent in the first line; or a Parquet or Feather file
-        (with ``pip install countless[parquet]``), known by its first bytes.
+        (with ``pip install countless[parquet]``), the first sheet of an Excel workbook (``countless[excel]``), or JSON
+        lines, one object per row, known by their first bytes. Text may be compressed: gzip, bzip2, xz, or a zip file
+        with one member.
     columns : sequence of str, optional
         Columns to keep, in this order. Default: all.
     ignore : iterable of str
@@ -87,25 +90,30 @@ def read_table(
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the path of a CSV file")
-    if is_arrow(path):
-        table = read_arrow(path)
+    packed = is_arrow(path)
+    found = b"" if packed else content(path)
+    if packed or is_excel(found) or is_json_lines(found):
+        read = read_excel if is_excel(found) else read_json_lines
+        table = read_arrow(path) if packed else read(path, found)
         table.columns = [str(name) for name in table.columns]
         _check_header(path, list(table.columns))
         if len(table) == 0:
             raise ValueError(f"{path} holds column names and no rows")
         table = table[_select(path, list(table.columns), columns, ignore)]
+        table = _without_marks(table, missing)
     else:
-        table = _read_csv(path, columns, ignore, missing)
+        table = _read_csv(path, decoded(path, found), columns, ignore, missing)
     return _numbers(path, table) if numbers_only else _check_infinite(path, table)
 
 
 # --- text files -------------------------------------------------------------------------------------------------
 
 
-def _read_csv(path: Path, columns: Sequence[str] | None, ignore: Iterable[str], missing: Iterable[str]) -> pd.DataFrame:
+def _read_csv(
+    path: Path, text: str, columns: Sequence[str] | None, ignore: Iterable[str], missing: Iterable[str]
+) -> pd.DataFrame:
     import pandas as pd
 
-    text = _read_text(path)
     separator = _separator(path, text)
     header = _check_shape(path, text, separator)
     kept = _select(path, header, columns, ignore)
@@ -181,24 +189,6 @@ def _has_text_type() -> bool:
     return int(pd.__version__.split(".")[0]) >= 3
 
 
-def _read_text(path: Path) -> str:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} is not UTF-8 text (byte {error.start} is {error.object[error.start]:#04x}); save it as UTF-8"
-        ) from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-    if "\0" in text:
-        raise ValueError(f"{path} is not a text file; save the table as CSV")
-    if not text.strip():
-        raise ValueError(f"{path} is empty")
-    return text
-
-
 def _separator(path: Path, text: str) -> str:
     known = SEPARATORS.get(path.suffix.lower())
     first = text.lstrip("\r\n").splitlines()[0]
@@ -258,6 +248,13 @@ def _select(path: Path, header: list[str], columns: Sequence[str] | None, ignore
     if not kept:
         raise ValueError(f"{path}: no column is left to cluster")
     return kept
+
+
+def _without_marks(table: pd.DataFrame, missing: Iterable[str]) -> pd.DataFrame:
+    """The table without the words and numbers that mark missing cells."""
+    words = [mark.strip() for mark in missing]
+    marks = [*words, *(float(word) for word in words if _is_number(word))]
+    return table.where(~table.isin(marks)) if marks else table
 
 
 def _check_infinite(path: Path, table: pd.DataFrame) -> pd.DataFrame:
