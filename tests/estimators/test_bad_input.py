@@ -80,7 +80,6 @@ TABLES = {
         ValueError,
         r"^X must be a table .* Reshape your data: X\.reshape\(-1, 1\) is one column",
     ),
-    "a-series": (pd.Series(X[:, 0]), ValueError, r"^X must be a table .* Reshape your data"),
     "three-dimensions": (X[None], ValueError, r"^X must be a table of rows and columns, got 3 dimensions$"),
     "a-number": (3.0, ValueError, r"^X must be a table of rows and columns, got 0 dimensions$"),
     "none-at-all": (None, ValueError, r"^X must be a table of rows and columns, got 0 dimensions$"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,8 +23,33 @@ IntArray = NDArray[np.int64]
 # --- tables as users hand them in ---------------------------------------------------------------------------------
 
 
+def as_table(X: Any, name: str = "X") -> Any:
+    """What nearly is a table as one: a pandas Series is one column, a list of dicts has one row each.
+
+    ValueError, in one sentence, where two columns have one name. Anything else is returned as it is.
+
+    Examples
+    --------
+    >>> from countless.models.rows import as_table
+    >>> as_table([{"x": 1.0, "kind": "a"}, {"x": 2.0}]).shape
+    (2, 2)
+    """
+    import pandas as pd
+
+    if isinstance(X, pd.Series):
+        return X.to_frame("column 0" if X.name is None else X.name)
+    if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
+        return pd.DataFrame(list(X))
+    columns = list(map(str, X.columns)) if isinstance(X, pd.DataFrame) else []
+    twice = next((column for column in columns if columns.count(column) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{name}: two columns are called {twice!r}; give every column a name of its own")
+    return X
+
+
 def checked_rows(estimator: BaseEstimator, X: Any, reset: bool) -> FloatArray:
     """Rows as float64, at least one; columns are remembered (``reset``) or compared with those of the fit."""
+    X = as_table(X)
     rows = as_rows(X)
     _check_table(estimator, X, rows, reset)
     return rows
@@ -31,6 +57,7 @@ def checked_rows(estimator: BaseEstimator, X: Any, reset: bool) -> FloatArray:
 
 def read_rows(estimator: BaseEstimator, X: Any, family: Family) -> tuple[Family, FloatArray]:
     """The family with what it learned from the columns, and the rows as it reads them; columns are remembered."""
+    X = as_table(X)
     known, rows = family.read(X)
     _check_table(estimator, X, rows, reset=True)
     return known, rows
@@ -44,6 +71,7 @@ def row_names(X: Any, family: Family) -> RowNames | None:
 
 def read_new_rows(estimator: BaseEstimator, X: Any, family: Family) -> FloatArray:
     """New rows, read as those of the fit were, and checked by the family."""
+    X = as_table(X)
     rows = family.read_new(X)
     if not family.matches_names:
         _check_table(estimator, X, rows, reset=False)
