@@ -111,7 +111,8 @@ class Problem:
 
     def log_outside(self, offsets: FloatArray) -> float:
         """The part of the log evidence that no partition changes, at these offsets of hyperparameters."""
-        return self.model.at(self.law, offsets).log_outside(self.matrix, self.table.prepared)
+        prepared = self.table.prepared
+        return self.model.at(self.law, offsets).log_outside(self.shape, prepared) + prepared.constant
 
     def sweep_cost(self) -> float:
         """Numbers that a sweep over all items touches, about, at the usual number of clusters."""

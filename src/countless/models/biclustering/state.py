@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ...partitions.hyperparameters import FARTHEST
 from ...partitions.seats import SPARE_SLOTS, FloatArray, IntArray, Seats, slots_for
 from .block_models.base import BlockCounts
 from .cells import mass_by_label
-from .moves.view import View, fill_blocks, renew_all
+from .moves.view import View, fill_blocks, renew_all, sum_sides
 from .problem import SIDES, Problem
 
 
@@ -127,22 +127,18 @@ class State:
         self.blocks = np.ascontiguousarray(blocks if view.side == 0 else blocks.transpose(1, 0, 2))
         seats.renumber(order)
 
-    def log_evidence(self, hyper: Any = None) -> float:
-        """Sum over blocks and clusters, at these hyperparameters; by default at those of the state."""
-        view = self.view(0, 0)
-        seats = self.seats[0]
-        model = self.hyper if hyper is None else hyper
-        value = float(renew_all(model, view, seats.arrays.active, seats.n_clusters))
-        if not self.problem.tied:
-            value += self._log_columns(model)
-        return value
+    def log_evidence(self) -> float:
+        """Sum over blocks and clusters."""
+        return self.evidence()(self.hyper)
 
-    def _log_columns(self, model: Any) -> float:
-        """What column clusters add by themselves."""
-        from .block_models.verbs import log_side
-
-        sizes, totals = self.seats[1].cluster_sizes(), self.totals(1)
-        return float(sum(log_side(model, 1, t, float(n)) for t, n in zip(totals, sizes, strict=True)))
+    def evidence(self) -> Callable[[Any], float]:
+        """Sum over blocks and clusters as a function of hyperparameters, as kernels receive them."""
+        view, seats = self.view(0, 0), self.seats[0]
+        active, n_clusters = seats.arrays.active, seats.n_clusters
+        if self.problem.tied:
+            return lambda hyper: float(renew_all(hyper, view, active, n_clusters))
+        sizes, totals = self.seats[1].cluster_sizes().astype(np.float64), self.totals(1)
+        return lambda hyper: float(renew_all(hyper, view, active, n_clusters) + sum_sides(hyper, 1, totals, sizes))
 
     def totals(self, side: int) -> FloatArray:
         """Totals of the clusters of one side."""

@@ -8,7 +8,7 @@ do (``families.learnable``).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -60,12 +60,15 @@ class Prepared(NamedTuple):
         Totals of rows and of columns, where the model asks for them; else zeros.
     weights : tuple of two arrays
         Weights of rows and of columns.
+    constant : float
+        A part of the log evidence that neither partitions nor hyperparameters change.
     """
 
     statistics: FloatArray
     zero: FloatArray
     margins: tuple[FloatArray, FloatArray]
     weights: tuple[FloatArray, FloatArray]
+    constant: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +78,13 @@ class BlockModel(ABC):
     # What cells must be, in words; and whether cells may be missing.
     missing: ClassVar[bool] = False
 
+    # Hyperparameters that are learned; None before ``resolve``.
+    open: Any
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return all(bool(np.all(value == getattr(other, name))) for name, value in vars(self).items())
+        return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -89,6 +95,10 @@ class BlockModel(ABC):
     @abstractmethod
     def resolve(self, matrix: Matrix) -> Self:
         """Copy with every hyperparameter set, those left as None from the data."""
+
+    def resolved_again(self, matrix: Matrix) -> BlockModel:
+        """What resolving a resolved model gives: itself, unless it belongs to a different matrix."""
+        return self.resolve(matrix)._with(open=self.open)
 
     @abstractmethod
     def left_open(self) -> tuple[str, ...]:
@@ -115,8 +125,8 @@ class BlockModel(ABC):
         """The matrix as kernels take it; it must not depend on hyperparameters that are learned."""
 
     @abstractmethod
-    def log_outside(self, matrix: Matrix, prepared: Prepared) -> float:
-        """The part of the log evidence that no partition changes."""
+    def log_outside(self, shape: tuple[int, int], prepared: Prepared) -> float:
+        """The part of the log evidence that no partition changes, less the constant of ``prepared``."""
 
     @abstractmethod
     def describe(self) -> dict[str, FloatArray | float]:
@@ -178,14 +188,14 @@ def resolve_model(model: Any, family: Any, degree_corrected: bool) -> BlockModel
             raise ValueError("family and degree_corrected are settings of a model that is given by name; leave them out")
         return model
     cls = MODELS.resolve("model", model, "a block model object")
-    fields = cls.__dataclass_fields__
+    known = {each.name for each in fields(cls)}
     settings: dict[str, Any] = {}
     if family is not None:
-        if "family" not in fields:
+        if "family" not in known:
             raise ValueError(f"family: model={model!r} has none; choose model='relational', or leave family out")
         settings["family"] = family
     if degree_corrected:
-        if "degree_corrected" not in fields:
+        if "degree_corrected" not in known:
             able = " or ".join(repr(n) for n, each in MODELS.items() if "degree_corrected" in each.__dataclass_fields__)
             raise ValueError(f"degree_corrected: model={model!r} cannot; choose model={able}")
         settings["degree_corrected"] = True

@@ -104,6 +104,8 @@ class Counts(BlockModel):
     strength: float | None = None
     degree_corrected: bool = False
     popularity: float | None = None
+    # Set by ``resolve``: hyperparameters that are learned.
+    open: tuple[str, ...] | None = None
 
     # Sides whose items have popularities.
     popular: ClassVar[tuple[int, ...]] = (0, 1)
@@ -126,15 +128,16 @@ class Counts(BlockModel):
         require_counts(matrix, self.short_name)
 
     def left_open(self) -> tuple[str, ...]:
-        names = ["strength"] if self.strength is None else []
-        return (*names, "popularity") if self.degree_corrected and self.popularity is None else tuple(names)
+        return self.open or ()
 
     def resolve(self, matrix: Matrix) -> Self:
         strength = self._usual_strength(matrix.shape) if self.strength is None else float(self.strength)
         popularity = None
         if self.degree_corrected:
             popularity = 1.0 if self.popularity is None else float(self.popularity)
-        return self._with(strength=strength, popularity=popularity)
+        names = ["strength"] if self.strength is None else []
+        names += ["popularity"] if self.degree_corrected and self.popularity is None else []
+        return self._with(strength=strength, popularity=popularity, open=tuple(names))
 
     def _usual_strength(self, shape: tuple[int, int]) -> float:
         return EXPECTED_BLOCKS * BLOCK_WEIGHT / (shape[0] * shape[1])
@@ -150,7 +153,13 @@ class Counts(BlockModel):
 
     def cells(self, matrix: Matrix) -> Prepared:
         ones = tuple(np.ones(n) for n in matrix.shape)
-        return Prepared(matrix.values[:, None].copy(), np.zeros(1), matrix.margins(), ones)  # type: ignore[arg-type]
+        margins = matrix.margins()
+        constant = self._log_thrown(margins) - float(gammaln(matrix.values + 1.0).sum())
+        return Prepared(matrix.values[:, None].copy(), np.zeros(1), margins, ones, constant)  # type: ignore[arg-type]
+
+    def _log_thrown(self, margins: tuple[FloatArray, FloatArray]) -> float:
+        """Log factorial of how many counts are thrown at once."""
+        return float(gammaln(margins[0].sum() + 1.0))
 
     def describe(self) -> dict[str, FloatArray | float]:
         known = {"strength": self.strength, "popularity": self.popularity}
@@ -158,9 +167,6 @@ class Counts(BlockModel):
 
     def _gamma(self) -> float:
         return 0.0 if self.popularity is None else float(self.popularity)
-
-    def _log_factorials(self, matrix: Matrix) -> float:
-        return float(gammaln(matrix.values + 1.0).sum())
 
     def _log_popular(self, prepared: Prepared) -> float:
         if not self.degree_corrected:
@@ -235,10 +241,9 @@ class Symmetric(Counts):
     def hyper(self) -> SymmetricCounts:
         return SymmetricCounts(float(self.strength or 0.0), self._gamma())
 
-    def log_outside(self, matrix: Matrix, prepared: Prepared) -> float:
-        total, weight = prepared.margins[0].sum(), float(self.strength or 0.0) * matrix.shape[0] * matrix.shape[1]
-        thrown = float(gammaln(total + 1.0)) - log_risings(weight, total)
-        return thrown - self._log_factorials(matrix) + self._log_popular(prepared)
+    def log_outside(self, shape: tuple[int, int], prepared: Prepared) -> float:
+        total, weight = prepared.margins[0].sum(), float(self.strength or 0.0) * shape[0] * shape[1]
+        return self._log_popular(prepared) - log_risings(weight, total)
 
     def block_shares(self, counts: BlockCounts) -> FloatArray:
         weights = float(self.strength or 0.0) * np.outer(*counts.sizes) + counts.blocks[:, :, 0]
@@ -283,9 +288,11 @@ class Asymmetric(Counts):
     def hyper(self) -> AsymmetricCounts:
         return AsymmetricCounts(float(self.strength or 0.0), self._gamma(), float(self.n_columns or 0.0))
 
-    def log_outside(self, matrix: Matrix, prepared: Prepared) -> float:
-        thrown = float(gammaln(prepared.margins[0] + 1.0).sum())
-        return thrown - self._log_factorials(matrix) + self._log_popular(prepared)
+    def log_outside(self, shape: tuple[int, int], prepared: Prepared) -> float:
+        return self._log_popular(prepared)
+
+    def _log_thrown(self, margins: tuple[FloatArray, FloatArray]) -> float:
+        return float(gammaln(margins[0] + 1.0).sum())
 
     def block_shares(self, counts: BlockCounts) -> FloatArray:
         weights = float(self.strength or 0.0) * counts.sizes[1] + counts.blocks[:, :, 0]
@@ -330,10 +337,9 @@ class Factorized(Counts):
     def hyper(self) -> FactorizedCounts:
         return FactorizedCounts(float(self.strength or 0.0), self._gamma())
 
-    def log_outside(self, matrix: Matrix, prepared: Prepared) -> float:
+    def log_outside(self, shape: tuple[int, int], prepared: Prepared) -> float:
         total = prepared.margins[0].sum()
-        thrown = float(gammaln(total + 1.0)) - self._log_factorials(matrix) + self._log_popular(prepared)
-        return thrown - sum(log_risings(float(self.strength or 0.0) * n, total) for n in matrix.shape)
+        return self._log_popular(prepared) - sum(log_risings(float(self.strength or 0.0) * n, total) for n in shape)
 
     def block_shares(self, counts: BlockCounts) -> FloatArray:
         sides = []

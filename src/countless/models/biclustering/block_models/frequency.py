@@ -110,6 +110,8 @@ class Frequency(BlockModel):
 
     strength: float | None = None
     draws: float | None = None
+    # Set by ``resolve``: hyperparameters that are learned.
+    open: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("strength", "draws"):
@@ -120,12 +122,14 @@ class Frequency(BlockModel):
         require_counts(matrix, "frequency")
 
     def left_open(self) -> tuple[str, ...]:
-        return tuple(name for name in SPREADS if getattr(self, name) is None)
+        return self.open or ()
 
     def resolve(self, matrix: Matrix) -> Self:
         strength = 1.0 if self.strength is None else float(self.strength)
         total = float(matrix.values.sum())
-        return self._with(strength=strength, draws=USUAL_DRAWS * total if self.draws is None else float(self.draws))
+        draws = USUAL_DRAWS * total if self.draws is None else float(self.draws)
+        names = tuple(name for name in SPREADS if getattr(self, name) is None)
+        return self._with(strength=strength, draws=draws, open=names)
 
     def law(self, left_open: tuple[str, ...]) -> Law:
         places = {name: np.array([at]) for at, name in enumerate(left_open)}
@@ -141,13 +145,12 @@ class Frequency(BlockModel):
     def cells(self, matrix: Matrix) -> Prepared:
         margins = matrix.margins()
         weights = tuple((part + 0.5) / (part + 0.5).sum() for part in margins)
-        return Prepared(matrix.values[:, None].copy(), np.zeros(1), margins, weights)  # type: ignore[arg-type]
+        constant = sum(float(part @ np.log(weight)) for part, weight in zip(margins, weights, strict=True))
+        constant -= float(gammaln(matrix.values + 1.0).sum())
+        return Prepared(matrix.values[:, None].copy(), np.zeros(1), margins, weights, constant)  # type: ignore[arg-type]
 
-    def log_outside(self, matrix: Matrix, prepared: Prepared) -> float:
-        value = float(prepared.margins[0].sum()) * math.log(float(self.draws or 0.0))
-        for margins, weights in zip(prepared.margins, prepared.weights, strict=True):
-            value += float(margins @ np.log(weights))
-        return value - float(gammaln(matrix.values + 1.0).sum())
+    def log_outside(self, shape: tuple[int, int], prepared: Prepared) -> float:
+        return float(prepared.margins[0].sum()) * math.log(float(self.draws or 0.0))
 
     def describe(self) -> dict[str, FloatArray | float]:
         return {"strength": float(self.strength or 0.0), "draws": float(self.draws or 0.0)}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -167,6 +168,7 @@ class Relational(BlockModel):
     def left_open(self) -> tuple[str, ...]:
         return self.open or ()
 
+    @cached_property
     def _local(self) -> Family:
         """The resolved family in the units of the arithmetic."""
         family = resolve_family(self.family)
@@ -186,7 +188,7 @@ class Relational(BlockModel):
         if POPULARITY in named:
             changes[POPULARITY] = float(self.popularity or 1.0) * math.exp(float(named.pop(POPULARITY)[0]))
         if named:
-            local = self._local().with_tuned(named)
+            local = self._local.with_tuned(named)
             if self.units is not None:
                 shift, scale = self.units
                 local = local.in_units(np.array([-shift / scale]), np.array([1.0 / scale]))
@@ -194,10 +196,24 @@ class Relational(BlockModel):
         return self._with(**changes)
 
     def hyper(self) -> Related | RelatedSums:
-        return self._wrapped(self._local().prepare(), float(self.popularity or 0.0))
+        return self._type(self._base, float(self.popularity or 0.0))
+
+    @cached_property
+    def _base(self) -> Any:
+        """Hyperparameters of the family as kernels receive them."""
+        return self._local.prepare()
+
+    @cached_property
+    def _type(self) -> type[Related] | type[RelatedSums]:
+        """What kernels are told: whether the evidence of a block is a number without its cache."""
+        layout = self._local.layout()
+        trial = Work(np.zeros((1, layout.statistics)), np.full((1, layout.cache), np.nan), self._local.scratch())
+        row_statistics_of(self._base, np.zeros((1, 1)), trial.statistics)
+        plain = bool(np.isfinite(verbs.log_marginal(self._base, trial.statistics, trial.cache, 0)))
+        return RelatedSums if plain else Related
 
     def hyper_at(self, law: Law, offsets: FloatArray) -> Any:
-        base, popularity = self._local().prepare(), float(self.popularity or 0.0)
+        base, popularity = self._base, float(self.popularity or 0.0)
         hyper, size = own_hyper(base), len(offsets)
         if POPULARITY in law.places:
             popularity *= math.exp(offsets[-1])
@@ -205,18 +221,11 @@ class Relational(BlockModel):
         if size:
             own = Law({}, law.spreads[:size], law.strengths[:size], law.common)
             install(hyper, base, own, offsets[:size])
-        return self._wrapped(hyper, popularity)
-
-    def _wrapped(self, hyper: Any, popularity: float) -> Related | RelatedSums:
-        layout = self._local().layout()
-        trial = Work(np.zeros((1, layout.statistics)), np.full((1, layout.cache), np.nan), self._local().scratch())
-        row_statistics_of(hyper, np.zeros((1, 1)), trial.statistics)
-        plain = bool(np.isfinite(verbs.log_marginal(hyper, trial.statistics, trial.cache, 0)))
-        return (RelatedSums if plain else Related)(hyper, popularity)
+        return self._type(hyper, popularity)
 
     def work(self) -> Work:
-        layout = self._local().layout()
-        return Work(np.zeros((1, layout.statistics)), np.zeros((1, max(1, layout.cache))), self._local().scratch())
+        layout = self._local.layout()
+        return Work(np.zeros((1, layout.statistics)), np.zeros((1, max(1, layout.cache))), self._local.scratch())
 
     def _in_local_units(self, values: FloatArray) -> FloatArray:
         if self.units is None:
@@ -224,7 +233,7 @@ class Relational(BlockModel):
         return shifted_and_scaled(values[:, None], *(np.array([part]) for part in self.units))
 
     def cells(self, matrix: Matrix) -> Prepared:
-        family = self._local()
+        family = self._local
         hyper, width = family.prepare(), family.layout().statistics
         present = ~np.isnan(matrix.values)
         statistics = np.zeros((len(matrix.values), width))
@@ -235,13 +244,13 @@ class Relational(BlockModel):
         statistics[present] = rows[present]
         ones = tuple(np.ones(n) for n in matrix.shape)
         margins = matrix.margins() if self.degree_corrected else tuple(np.zeros(n) for n in matrix.shape)
-        return Prepared(statistics - zero, zero[0].copy(), margins, ones)  # type: ignore[arg-type]
-
-    def log_outside(self, matrix: Matrix, prepared: Prepared) -> float:
-        value = 0.0
+        constant = 0.0
         if self.units is not None:
-            scale = np.array([self.units[1]])
-            value -= float(log_volumes(np.ones((1, 1)), scale)[0]) * matrix.n_cells
+            constant -= float(log_volumes(np.ones((1, 1)), np.array([self.units[1]]))[0]) * matrix.n_cells
+        return Prepared(statistics - zero, zero[0].copy(), margins, ones, constant)  # type: ignore[arg-type]
+
+    def log_outside(self, shape: tuple[int, int], prepared: Prepared) -> float:
+        value = 0.0
         if self.degree_corrected:
             value += sum(log_risings(float(self.popularity or 1.0), margins) for margins in prepared.margins)
         return value
@@ -262,7 +271,7 @@ class Relational(BlockModel):
 
     def _filled(self, counts: BlockCounts) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
         """Hyperparameters, statistics and caches of all blocks, scratch space."""
-        hyper, family = self.hyper(), self._local()
+        hyper, family = self.hyper(), self._local
         statistics = np.ascontiguousarray(counts.blocks.reshape(-1, counts.blocks.shape[2]))
         cache, work = np.zeros((len(statistics), family.layout().cache)), family.scratch()
         _refresh(hyper.family, statistics, cache, work)
@@ -271,10 +280,10 @@ class Relational(BlockModel):
     def means(self, counts: BlockCounts) -> FloatArray:
         shape = counts.blocks.shape[:2]
         family, statistics, cache, _ = self._filled(counts)
-        parameters = np.zeros((len(statistics), self._local().layout().parameters))
+        parameters = np.zeros((len(statistics), self._local.layout().parameters))
         _estimates(family, statistics, cache, parameters)
         shift, scale = (np.array([part]) for part in self.units or (0.0, 1.0))
-        named = self._local().describe(parameters, shift, scale)
+        named = self._local.describe(parameters, shift, scale)
         first = np.asarray(next(iter(named.values())))
         if first.ndim == 1 or first.shape[1:] == (1,):
             return first.reshape(shape)
@@ -312,7 +321,7 @@ class Relational(BlockModel):
 
     def draw(self, rng: np.random.Generator, given: Drawing) -> FloatArray:
         shape = len(given.row_labels), len(given.column_labels)
-        family = self._local()
+        family = self._local
         n_blocks = given.row_labels.max() + 1, given.column_labels.max() + 1
         layout = family.layout()
         blocks = np.zeros((*n_blocks, layout.statistics)) if given.counts is None else given.counts.blocks

@@ -17,18 +17,20 @@ from ....partitions.hyperparameters import FARTHEST
 from ....partitions.seats import FloatArray
 
 MOST_STEPS = 8
+# Numbers that are drawn in one step, a random choice where there are more.
+MOST_NUMBERS = 4
 # A climb ends where a round gains less.
 LEAST_GAIN, MOST_ROUNDS = 1e-3, 6
 
 
 def log_density(state: Any) -> Callable[[FloatArray], float]:
     """Log density of offsets given the partitions of a state, up to a constant."""
-    law, problem = state.problem.law, state.problem
+    law, problem, evidence = state.problem.law, state.problem, state.evidence()
 
     def of(offsets: FloatArray) -> float:
         if np.any(np.abs(offsets) > FARTHEST * law.deviations):
             return -math.inf
-        value = state.log_evidence(problem.model.hyper_at(law, offsets))
+        value = evidence(problem.model.hyper_at(law, offsets))
         value += problem.log_outside(offsets) + law.log_density(offsets)
         return value if math.isfinite(value) else -math.inf
 
@@ -47,7 +49,10 @@ class LearnHyperparameters:
             return
         of = log_density(state)
         offsets = state.offsets.copy()
-        for direction, width in directions(law):
+        lines = directions(law)
+        chosen = rng.choice(len(lines), MOST_NUMBERS, replace=False) if len(lines) > MOST_NUMBERS else range(len(lines))
+        for at in chosen:
+            direction, width = lines[at]
             offsets = _slice(rng, of, offsets, direction, width)
         state.set_offsets(offsets)
 

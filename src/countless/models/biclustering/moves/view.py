@@ -292,3 +292,12 @@ def fill_blocks(cells, zero, has_zero, labels, other, mass, other_mass, blocks):
                     blocks[k, other_slot, s] += mass[k] * other_mass[other_slot] * zero[s]
 
 
+
+
+@kernel
+def sum_sides(model, side, totals, sizes):
+    """What the clusters of one side add by themselves."""
+    value = 0.0
+    for k in range(sizes.size):
+        value += log_side(model, side, totals[k], sizes[k])
+    return value
