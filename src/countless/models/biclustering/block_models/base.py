@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -78,8 +78,9 @@ class BlockModel(ABC):
     # What cells must be, in words; and whether cells may be missing.
     missing: ClassVar[bool] = False
 
-    # Hyperparameters that are learned; None before ``resolve``.
-    open: Any
+    if TYPE_CHECKING:
+        # Hyperparameters that are learned; a field of subclasses, None before ``resolve``.
+        open: Any
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -30,9 +30,9 @@ from ....partitions.seats import FloatArray
 from .base import BlockCounts, BlockModel, Drawing, Matrix, NewCells, Prepared, register, require_counts
 from .verbs import implements, log_block, log_side
 
-# Prior weight of a whole side-by-side block, and how far it may stray on the log line.
-BLOCK_WEIGHT, SPREAD = 1.0, 1.5
-EXPECTED_BLOCKS = 25.0
+# Dirichlet weight of a block where there are so many, the usual value, and how far it may stray on the log line.
+# Where it may grow freely blocks become alike, and weak splits of pure noise cost nothing.
+BLOCK_WEIGHT, EXPECTED_BLOCKS, SPREAD = 0.5, 25.0, 1.0
 POPULARITY_SPREAD = 1.0
 
 
