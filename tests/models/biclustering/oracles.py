@@ -79,7 +79,9 @@ def asymmetric(popularity: float | None) -> Evidence:
 def factorized(X: FloatArray, rows: IntArray, columns: IntArray) -> float:
     sums, m, n = _blocks(X, rows, columns)
     value = _arrangements(X) + _spread(X.sum(axis=1), rows, None) + _spread(X.sum(axis=0), columns, None)
-    return value + _dirichlet_multinomial(BETA * m, sums.sum(axis=1)) + _dirichlet_multinomial(BETA * n, sums.sum(axis=0))
+    return (
+        value + _dirichlet_multinomial(BETA * m, sums.sum(axis=1)) + _dirichlet_multinomial(BETA * n, sums.sum(axis=0))
+    )
 
 
 def relational(family: Any) -> Evidence:
@@ -116,7 +118,9 @@ def frequency(X: FloatArray, rows: IntArray, columns: IntArray) -> float:
             exposure = DRAWS * u[rows == k].sum() * v[columns == m].sum()
             n = sums[k, m]
             # theta = s^(1 / beta) makes the prior uniform
-            found = quad(lambda s, n=n, t=exposure: s ** (n / BETA) * np.exp(-t * s ** (1 / BETA)), 0.0, 1.0, epsabs=1e-13)
+            found = quad(
+                lambda s, n=n, t=exposure: s ** (n / BETA) * np.exp(-t * s ** (1 / BETA)), 0.0, 1.0, epsabs=1e-13
+            )
             value += np.log(found[0])
     return value
 
@@ -150,10 +154,6 @@ def exact_posterior(evidence: Evidence, X: FloatArray, prior: Any, tied: bool = 
     else:
         columns = partitions(X.shape[1])
         logs = np.array(
-            [
-                evidence(X, one, other) + prior.log_prob(one) + prior.log_prob(other)
-                for one in rows
-                for other in columns
-            ]
+            [evidence(X, one, other) + prior.log_prob(one) + prior.log_prob(other) for one in rows for other in columns]
         )
     return np.exp(logs - logsumexp(logs))

@@ -23,10 +23,10 @@ def as_matrix(X: Any) -> Matrix:
         values = ordered.data.astype(np.float64)
         there = values != 0.0
         columns = ordered.indices.astype(np.int64)
-        return Matrix(tuple(X.shape), rows[there], columns[there], values[there])  # type: ignore[arg-type]
+        return Matrix(tuple(X.shape), rows[there], columns[there], values[there])
     array = np.asarray(X, dtype=np.float64)
     rows, columns = np.nonzero(array)
-    return Matrix(array.shape, rows, columns, array[rows, columns])  # type: ignore[arg-type]
+    return Matrix(array.shape, rows, columns, array[rows, columns])
 
 
 def as_sparse(matrix: Matrix) -> Any:

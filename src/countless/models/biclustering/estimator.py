@@ -202,7 +202,8 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
         self.columns_ = blocks[1][:, None] == self.column_labels_
 
     def _is_chance(self) -> bool:
-        from ...families import Bernoulli, Categorical
+        from ...families.bernoulli import Bernoulli
+        from ...families.categorical import Categorical
 
         return isinstance(getattr(self.model_, "family", None), (Bernoulli, Categorical))
 
@@ -238,7 +239,7 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
         new = read_new_matrix(X, data.matrix.shape)
         rows, columns, values = held_out(data.matrix, new)
         scores = log_predictive(data.problem(), self.posterior_, rows, columns, values)
-        return np.bincount(rows, scores, minlength=data.matrix.shape[0])
+        return np.bincount(rows, scores, minlength=data.matrix.shape[0]).astype(np.float64)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Sum of the log predictives of all cells that are not NaN; ``y`` is ignored."""
@@ -257,7 +258,7 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
             return sparse.csr_array(X)[rows][:, columns]
         return np.asarray(X)[np.ix_(rows, columns)]
 
-    def transform(self, X: ArrayLike) -> FloatArray:
+    def transform(self, X: Any) -> FloatArray:
         """One feature for each column cluster: the mean of its columns, or its representative (see ``features``).
 
         Examples
@@ -270,7 +271,7 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
         """
         check_is_fitted(self)
         if not sparse.issparse(X):
-            X = validate_data(self, X, reset=False, ensure_all_finite="allow-nan")  # type: ignore[arg-type]
+            X = validate_data(self, X, reset=False, ensure_all_finite="allow-nan")
         elif X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but the fit had {self.n_features_in_}")
         return grouped(X, self.column_labels_, self.representatives_ if self.features == "representative" else None)

@@ -191,7 +191,7 @@ class State:
         labels, prepared = [seats.labels for seats in self.seats], table.prepared
         mass = [mass_by_label(labels[s], prepared.weights[s], self.shape[s]) for s in (0, 1)]
         self.blocks = np.zeros((*self.shape, len(prepared.zero)))
-        fill_blocks(table.cells[0], prepared.zero, table.has_zero, labels[0], labels[1], *mass, self.blocks)
+        fill_blocks(table.cells[0], prepared.zero, table.has_zero, labels[0], labels[1], mass[0], mass[1], self.blocks)
 
     def copy(self) -> State:
         """An independent copy."""

@@ -41,10 +41,8 @@ class Matrix(NamedTuple):
     def margins(self) -> tuple[FloatArray, FloatArray]:
         """Sums of rows and of columns over cells that are not missing."""
         values = np.nan_to_num(self.values)
-        return (
-            np.bincount(self.rows, values, self.shape[0]),
-            np.bincount(self.columns, values, self.shape[1]),
-        )
+        rows = np.bincount(self.rows, values, self.shape[0]).astype(np.float64)
+        return rows, np.bincount(self.columns, values, self.shape[1]).astype(np.float64)
 
 
 class Prepared(NamedTuple):
@@ -150,7 +148,7 @@ class BlockModel(ABC):
         return Work(np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(2))
 
     def _with(self, **changes: Any) -> Self:
-        return replace(self, **changes)  # type: ignore[type-var]
+        return replace(self, **changes)
 
 
 class BlockCounts(NamedTuple):
@@ -186,7 +184,9 @@ def resolve_model(model: Any, family: Any, degree_corrected: bool) -> BlockModel
     """The model for a short string; an object stays what it is."""
     if isinstance(model, BlockModel):
         if family is not None or degree_corrected:
-            raise ValueError("family and degree_corrected are settings of a model that is given by name; leave them out")
+            raise ValueError(
+                "family and degree_corrected are settings of a model that is given by name; leave them out"
+            )
         return model
     cls = MODELS.resolve("model", model, "a block model object")
     known = {each.name for each in fields(cls)}

@@ -357,5 +357,3 @@ class Factorized(Counts):
                 weights = weights + given.counts.totals[side]
             sides.append(rng.standard_gamma(weights)[labels] * self._item_shares(rng, given, side))
         return self._thrown(rng, given, given.margins[0].sum(), np.outer(*sides))
-
-

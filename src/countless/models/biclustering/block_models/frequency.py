@@ -147,7 +147,7 @@ class Frequency(BlockModel):
         weights = tuple((part + 0.5) / (part + 0.5).sum() for part in margins)
         constant = sum(float(part @ np.log(weight)) for part, weight in zip(margins, weights, strict=True))
         constant -= float(gammaln(matrix.values + 1.0).sum())
-        return Prepared(matrix.values[:, None].copy(), np.zeros(1), margins, weights, constant)  # type: ignore[arg-type]
+        return Prepared(matrix.values[:, None].copy(), np.zeros(1), margins, weights, constant)
 
     def log_outside(self, shape: tuple[int, int], prepared: Prepared) -> float:
         return float(prepared.margins[0].sum()) * math.log(float(self.draws or 0.0))

@@ -27,8 +27,8 @@ from ....families.poisson import Poisson
 from ....partitions.clusters import own_hyper
 from ....partitions.hyperparameters import install
 from ....partitions.scores import log_predictives_of
-from ....partitions.sums import row_statistics_of
 from ....partitions.seats import FloatArray
+from ....partitions.sums import row_statistics_of
 from .base import BlockCounts, BlockModel, Drawing, Matrix, NewCells, Prepared, register
 from .counts import POPULARITY_SPREAD, log_risings
 from .verbs import Work, implements, log_block, log_side

@@ -105,5 +105,3 @@ class BiclusterGibbs(Sampler):
             proposals = [SplitMerge(self.split_merge)]
         items = [ForgetConcentrations(), Sweeps(), *proposals]
         return Schedule([*items, Concentrations(), LearnHyperparameters()])
-
-

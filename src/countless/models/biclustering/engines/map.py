@@ -16,6 +16,9 @@ from ..problem import Problem
 from ..state import State
 from .search import improve, settle
 
+# Cost of a sweep from which one search has to do.
+LARGE = 1e6
+
 
 @register("bicluster-map")
 @dataclass(frozen=True)
@@ -24,8 +27,8 @@ class BiclusterMAP(Inference):
 
     Parameters
     ----------
-    restarts : int
-        Independent searches; the best is returned.
+    restarts : int, optional
+        Independent searches; the best is returned. Default: 2, or 1 for large matrices.
     perturbations : int, optional
         Rounds in each search in which a few clusters of one side are dissolved and dealt out again. Default: 10, fewer
         for large matrices.
@@ -43,7 +46,7 @@ class BiclusterMAP(Inference):
     (2, 2)
     """
 
-    restarts: int = 2
+    restarts: int | None = None
     perturbations: int | None = None
     start: Any = "dispersed"
     n_threads: int | None = None
@@ -51,7 +54,8 @@ class BiclusterMAP(Inference):
     serves: ClassVar[str] = "biclustering"
 
     def __post_init__(self) -> None:
-        whole_number("restarts", self.restarts, 1)
+        if self.restarts is not None:
+            whole_number("restarts", self.restarts, 1)
         if self.perturbations is not None:
             whole_number("perturbations", self.perturbations, 0)
 
@@ -66,9 +70,10 @@ class BiclusterMAP(Inference):
         def one_search(number: int, stream: np.random.Generator, monitor: Monitor) -> tuple[State, list[float]] | None:
             return None if monitor.stopping.is_set() else self._search(problem, number, stream, monitor)
 
-        total = self.restarts * (1 + self._rounds(problem))
+        restarts = self.restarts or (2 if problem.sweep_cost() <= LARGE else 1)
+        total = restarts * (1 + self._rounds(problem))
         searches, interrupted = run_jobs(
-            one_search, self.restarts, total, rng, watch or Watch(), self.n_threads, "MAP search"
+            one_search, restarts, total, rng, watch or Watch(), self.n_threads, "MAP search"
         )
         done = [search for search in searches if search is not None]
         if not done:

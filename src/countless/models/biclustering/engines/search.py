@@ -32,7 +32,7 @@ def improve(
     rng: np.random.Generator, state: State, most_rounds: int = 30, stopped: Callable[[], bool] = lambda: False
 ) -> list[float]:
     """Climb, join and divide until the log joint stands still; returns it after each round."""
-    steps = [state.log_joint()]
+    steps, items = [state.log_joint()], sum(state.problem.shape)
     for _ in range(most_rounds):
         for _ in range(SWEEPS):
             moved = sum(sweep_side(rng, state, s, rng.permutation(state.seats[s].n_items), True) for s in state.sides)
@@ -45,7 +45,8 @@ def improve(
         to_mode(state)
         climb_hyperparameters(state)
         steps.append(state.log_joint())
-        if steps[-1] < steps[-2] + LEAST_GAIN or stopped():
+        # Of large matrices the last thousandth of a unit of an item is not worth a pass.
+        if steps[-1] < steps[-2] + max(LEAST_GAIN, 1e-4 * items) or stopped():
             break
     return steps
 
@@ -70,10 +71,11 @@ def from_spectrum(rng: np.random.Generator, state: State, at_most: int) -> State
 def settle(rng: np.random.Generator, state: State, stopped: Callable[[], bool] = lambda: False) -> State:
     """The best of what the state, a spectral start and one cluster lead to."""
     found: list[tuple[float, State]] = []
-    if greedy_work(state) <= MOST_WORK:
+    items = sum(state.problem.shape)
+    if greedy_work(state) <= MOST_WORK / 6.0:
         own = state.copy()
         found.append((improve(rng, own, stopped=stopped)[-1], own))
-    for at_most in (25, 80):
+    for at_most in (25, 80) if items * 80.0**2 <= MOST_WORK / 6.0 else (40,):
         if not stopped():
             trial = from_spectrum(rng, state, at_most)
             found.append((improve(rng, trial, stopped=stopped)[-1], trial))

@@ -39,7 +39,7 @@ def _scaled(matrix: Matrix) -> sparse.csr_matrix:
     """Counts over the roots of their margins, or other numbers less their mean; missing cells are as expected."""
     there = ~np.isnan(matrix.values)
     values = matrix.values[there]
-    if len(values) and values.min() < 0.0 or len(matrix.values) == matrix.shape[0] * matrix.shape[1]:
+    if (len(values) and values.min() < 0.0) or len(matrix.values) == matrix.shape[0] * matrix.shape[1]:
         mean = values.sum() / max(1, matrix.n_cells)
         whole = np.full(matrix.shape, -mean)
         whole[matrix.rows[there], matrix.columns[there]] = values - mean

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....core.validate import as_labels, choose
-from ....partitions.seats import IntArray
+from ....partitions.seats import FloatArray, IntArray
 from ..problem import SIDES, Problem
 from ..state import State
 from .spectral import embeddings, labels_from
@@ -38,13 +38,22 @@ def start(problem: Problem, kind: Any, number: int, rng: np.random.Generator) ->
 
 def spectral_labels(problem: Problem, rng: np.random.Generator, at_most: int) -> list[IntArray]:
     """Clusters of both sides by their singular vectors; more of them than will be needed."""
-    found, vectors = [], embeddings(problem, rng)
+    found, vectors = [], _embeddings(problem)
     if problem.tied:
         vectors = (np.hstack(vectors), vectors[1])
     for prior, coordinates in zip(problem.priors, vectors, strict=False):
         n = len(coordinates)
         wanted = max(1, min(at_most, int(np.ceil(n / 4)), prior.max_clusters(n)))
         found.append(labels_from(coordinates, wanted, rng))
+    return found
+
+
+def _embeddings(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """Coordinates of rows and columns, computed once for all chains of a problem: they are no draw."""
+    kept = vars(problem)
+    if "embeddings" not in kept:
+        kept["embeddings"] = embeddings(problem, np.random.default_rng(0))
+    found: tuple[FloatArray, FloatArray] = kept["embeddings"]
     return found
 
 

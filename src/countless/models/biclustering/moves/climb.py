@@ -11,10 +11,10 @@ from ....core.jit import inner_kernel, kernel
 from ....core.special import shuffle
 from ....partitions.proposals.halves import collect, take_random
 from ....partitions.seats import log_size_weight
+from ..block_models.verbs import log_block
 from .split_merge import divide, keep, saved_room, undo, unite
 from .sweep import MARGIN
 from .view import log_evidence, log_joined, log_sides, put, take
-from ..block_models.verbs import log_block
 
 SMALLEST_GAIN = 1e-7
 

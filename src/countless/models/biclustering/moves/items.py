@@ -105,5 +105,3 @@ class SplitMerge:
         """Update ``state`` in place."""
         for side in state.sides:
             propose_side(rng, state, side, self.proposals or self._adapted[side])
-
-

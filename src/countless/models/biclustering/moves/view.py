@@ -1,4 +1,4 @@
-"""One side of a matrix as kernels see it: its items, their clusters, and the blocks that these make with the other side.
+"""One side of a matrix as kernels see it: its items, their clusters, and the blocks that they make with the other side.
 
 Rows and columns are the same to a move: the columns are the rows of the transposed matrix. Where both sides are one
 (``tied``), an item is a row and a column, and the clusters of the other side are the same clusters. An item that is
@@ -290,8 +290,6 @@ def fill_blocks(cells, zero, has_zero, labels, other, mass, other_mass, blocks):
             for other_slot in range(blocks.shape[1]):
                 for s in range(width):
                     blocks[k, other_slot, s] += mass[k] * other_mass[other_slot] * zero[s]
-
-
 
 
 @kernel
