@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..chains import Draws, Field, Inference, Move, Sampler, Schedule, Watch, register
 from ..chains.engine import ENGINES
 from ..chains.moves import register as register_move
@@ -31,3 +33,13 @@ __all__ = [
     "resolve_inference",
 ]
 __all__ += [cls.__name__ for cls in ENGINES.values() if cls.serves == "mixture"]
+
+
+def __getattr__(name: str) -> Any:
+    """Engines of other kinds of models, by the names of their classes."""
+    from .. import estimators as _estimators  # noqa: F401  they register themselves
+
+    for cls in ENGINES.values():
+        if cls.__name__ == name and not name.startswith("_"):
+            return cls
+    raise AttributeError(f"module 'countless.inference' has no attribute {name!r}")

@@ -11,6 +11,7 @@ from .description import ArrayData, Data, Description
 from .folder import RunFolder
 from .model_file import SavedModel, read_model, write_model
 from .register import ESTIMATORS, register_estimator
+from .settings import register_settings
 
 __all__ = [
     "ESTIMATORS",
@@ -21,5 +22,6 @@ __all__ = [
     "SavedModel",
     "read_model",
     "register_estimator",
+    "register_settings",
     "write_model",
 ]

@@ -25,10 +25,16 @@ from ..families.table import Block, Table
 from ..priors.names import PRIORS
 from ..tuning import TUNINGS
 
-REGISTERS: tuple[Register[Any], ...] = (FAMILIES, PRIORS, ENGINES, TUNINGS, MOVES)
+REGISTERS: list[Register[Any]] = [FAMILIES, PRIORS, ENGINES, TUNINGS, MOVES]
 TAG = "is"
 ARRAY_TYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2", "<u4", "<u8", "|b1")
 DEEPEST = 50
+
+
+def register_settings(register: Register[Any]) -> None:
+    """Let objects of a further register be settings: a model class calls this for what only it has."""
+    if not any(known is register for known in REGISTERS):
+        REGISTERS.append(register)
 
 
 def _laws() -> dict[str, type]:

@@ -41,7 +41,7 @@ def split_or_merge(family, rng, rows, seats, clusters, n_clusters, members):
     labels = seats.labels
     i = int(rng.random() * rows.shape[0])
     own = labels[i]
-    if rng.random() < _chance_same(n_clusters, seats.sizes[own]):
+    if rng.random() < chance_same(n_clusters, seats.sizes[own]):
         n_members = collect(labels, members, own, own)
         take_out(members, n_members, i)
         j = take_random(rng, members, n_members - 1)
@@ -58,7 +58,7 @@ def split_or_merge(family, rng, rows, seats, clusters, n_clusters, members):
 
 
 @inner_kernel
-def _chance_same(n_clusters, size):
+def chance_same(n_clusters, size):
     """Probability that the second anchor is taken from the first one's cluster, of the given size."""
     if size == 1:
         return 0.0
@@ -69,7 +69,7 @@ def _chance_same(n_clusters, size):
 def _log_merge_choice(family, row, seats, clusters, n_clusters, own, size, partner):
     """log P(the second anchor is a given member of ``partner``), the first one's cluster having ``size`` rows."""
     chance = partner_chance(family, row, seats, clusters, n_clusters, own, partner)
-    return math.log1p(-_chance_same(2, size)) + math.log(chance) - math.log(seats.sizes[partner])
+    return math.log1p(-chance_same(2, size)) + math.log(chance) - math.log(seats.sizes[partner])
 
 
 @inner_kernel
@@ -94,7 +94,7 @@ def _split(family, rng, rows, seats, clusters, n_clusters, members, i, j):
         log_split_ratio(family, seats, clusters, n_clusters, own, a, b)
         - log_q
         + _log_merge_choice(family, rows[i], seats, clusters, n_clusters, own, sizes[a], b)
-        - math.log(_chance_same(n_clusters, size) / (size - 1))
+        - math.log(chance_same(n_clusters, size) / (size - 1))
     )
     if not math.log(rng.random()) < log_ratio:
         sizes[a] = 0
@@ -122,7 +122,7 @@ def _merge(family, rng, rows, seats, clusters, n_clusters, members, i, j):
         + log_cluster(family, clusters, joined, size, offset)
         - log_cluster(family, clusters, own, sizes[own], offset)
         - log_cluster(family, clusters, partner, sizes[partner], offset)
-        + math.log(_chance_same(n_clusters - 1, size) / (size - 1))
+        + math.log(chance_same(n_clusters - 1, size) / (size - 1))
         - _log_merge_choice(family, rows[i], seats, clusters, n_clusters, own, sizes[own], partner)
     )
     log_threshold = math.log(rng.random())

@@ -1,0 +1,1 @@
+"""Infinite biclustering: rows and columns grouped together, both numbers inferred (Pletscher 2007, chapter 5)."""

@@ -1,0 +1,125 @@
+"""``countless bicluster``: what InfiniteBiclustering says to the command line."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from ..command import (
+    CHAIN_OPTIONS,
+    COLUMNS,
+    IGNORE,
+    About,
+    Command,
+    Grid,
+    Option,
+    Request,
+    Results,
+    asked_chains,
+    check_column,
+    general_results,
+    with_chains,
+)
+
+HELP = """
+Group the rows and the columns of a table together; both numbers of groups are inferred.
+
+Writes into the folder --out: [bold]report.html[/], a page to look at; rows.csv and columns.csv, with the cluster of
+each row and column; blocks.csv, the mean of each block; summary.json; and the run itself, which can be stopped at any
+time and continued with [bold]countless resume[/].
+"""
+EXAMPLES = (
+    "countless bicluster animals.csv --names animal --model asymmetric --rescale 8000",
+    "countless bicluster counts.csv --model symmetric --degree-corrected",
+)
+
+
+def _models() -> list[str]:
+    from .block_models import MODELS
+
+    return sorted(MODELS.everything())
+
+
+def _engines() -> list[str]:
+    return ["auto", "gibbs", "map"]
+
+
+OPTIONS = (
+    COLUMNS,
+    IGNORE,
+    Option("names", "Column with the names of the rows."),
+    Option(
+        "model",
+        "What makes the cells of a block alike: relational (draws of one law), or for counts symmetric, asymmetric, "
+        "factorized, frequency.",
+        default="relational",
+        choices=_models,
+    ),
+    Option("family", "Law of a cell for the relational model: bernoulli, poisson, gaussian, categorical."),
+    Option("degree_corrected", "Rows and columns of counts have popularities of their own.", kind=bool, default=False),
+    Option("tied", "Rows and columns are the same items.", kind=bool, default=False),
+    Option("rescale", "Turn ratings into counts with about this total.", kind=float, metavar="X"),
+    Option("inference", "How the posterior is found.", default="auto", choices=_engines),
+    *CHAIN_OPTIONS,
+)
+
+
+def _build(request: Request) -> tuple[Any, Any]:
+    from .engines.gibbs import BiclusterGibbs
+    from .estimator import InfiniteBiclustering
+
+    table = request.table
+    if request["names"] is not None:
+        check_column("the table", request["names"], [str(name) for name in table.columns])
+        table = table.set_index(request["names"])
+        table.index = table.index.map(str)
+    for name, column in table.items():
+        if column.dtype.kind not in "biuf":
+            raise ValueError(f"column {str(name)!r} holds text; name it with --names, or leave it out with --ignore")
+    inference = request["inference"]
+    if asked_chains(request):
+        if inference == "map":
+            raise ValueError(
+                "--chains, --draws, --warmup and --max-seconds are for sampling; leave out --inference map"
+            )
+        inference = with_chains(BiclusterGibbs(), request, "gibbs")
+    names = ("model", "family", "degree_corrected", "tied", "rescale")
+    settings = {name: request[name] for name in names}
+    return InfiniteBiclustering(**settings, inference=inference, random_state=request["seed"]), table.astype("float64")
+
+
+def _results(model: Any, about: About) -> Results:
+    found = general_results(model, about)
+    data = model.posterior_.data
+    files: dict[str, str | bytes] = {}
+    grids: list[Grid | str] = []
+    for side, labels in enumerate((model.row_labels_, model.column_labels_)):
+        word, names = ("row", "column")[side], data.names(side)
+        files[f"{word}s.csv"] = _csv([(word, "cluster"), *zip(names, labels.tolist(), strict=True)])
+        members = [[n for n, k in zip(names, labels, strict=True) if k == each] for each in range(labels.max() + 1)]
+        rows = [(str(k), str(len(each)), _some(each)) for k, each in enumerate(members[:30])]
+        grids.append(Grid(f"Clusters of {word}s", ("cluster", "size", f"{word}s"), rows, right=(1,)))
+    means = model.block_means_
+    if means.ndim == 2:
+        head = ("row cluster", *(f"columns {k}" for k in range(means.shape[1])))
+        files["blocks.csv"] = _csv([head, *((k, *line) for k, line in enumerate(means.tolist()))])
+    rows_found, columns_found = model.n_clusters_
+    summary = {"n_row_clusters": rows_found, "n_column_clusters": columns_found, **found.summary}
+    return Results(summary, [*grids, *found.screen], files)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+
+
+def _csv(lines: list[tuple[Any, ...]]) -> str:
+    import csv
+
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(lines)
+    return out.getvalue()
+
+
+COMMAND: Command | None = Command(
+    "bicluster", HELP, _build, OPTIONS, EXAMPLES, results=_results, doing="grouping rows and columns"
+)

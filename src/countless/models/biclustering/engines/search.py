@@ -1,0 +1,86 @@
+"""A search for the most probable pair of partitions: greedy sweeps, joins and divisions until none of them helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..moves.climb import divide_side, join_side
+from ..moves.hyperparameters import climb_hyperparameters
+from ..moves.items import sweep_side
+from ..state import State
+from .starts import spectral_labels
+
+# Gain of the log joint below which a search ends.
+LEAST_GAIN = 1e-2
+# Evidences of blocks that one greedy pass from a start may cost; beyond, the start is not improved as it is.
+MOST_WORK = 3e8
+# Passes before clusters are joined and divided.
+SWEEPS = 4
+
+
+def to_mode(state: State) -> None:
+    """Set learned numbers of the priors to their mode given the partitions."""
+    for side in state.sides:
+        seats = state.seats[side]
+        if seats.prior.is_learned:
+            seats.set_fixed(seats.prior.mode_learned(seats.fixed, seats.cluster_sizes()))
+
+
+def improve(
+    rng: np.random.Generator, state: State, most_rounds: int = 30, stopped: Callable[[], bool] = lambda: False
+) -> list[float]:
+    """Climb, join and divide until the log joint stands still; returns it after each round."""
+    steps, items = [state.log_joint()], sum(state.problem.shape)
+    for _ in range(most_rounds):
+        for _ in range(SWEEPS):
+            moved = sum(sweep_side(rng, state, s, rng.permutation(state.seats[s].n_items), True) for s in state.sides)
+            if moved <= sum(state.seats[s].n_items for s in state.sides) // 200:
+                break
+        for side in state.sides:
+            join_side(state, side)
+        for side in state.sides:
+            divide_side(rng, state, side, tries=3)
+        to_mode(state)
+        climb_hyperparameters(state)
+        steps.append(state.log_joint())
+        # Of large matrices the last thousandth of a unit of an item is not worth a pass.
+        if steps[-1] < steps[-2] + max(LEAST_GAIN, 1e-4 * items) or stopped():
+            break
+    return steps
+
+
+def greedy_work(state: State) -> float:
+    """Evidences of blocks that a pass over all items costs."""
+    rows, columns = state.shape
+    return float(sum(state.problem.shape) * rows * columns)
+
+
+def from_spectrum(rng: np.random.Generator, state: State, at_most: int) -> State:
+    """Another state, from singular vectors, with as many clusters as its log joint likes."""
+    problem = state.problem
+    trial = problem.state(*spectral_labels(problem, rng, at_most), offsets=state.offsets)
+    for _ in range(2):
+        for side in trial.sides:
+            join_side(trial, side)
+        climb_hyperparameters(trial)
+    return trial
+
+
+def settle(rng: np.random.Generator, state: State, stopped: Callable[[], bool] = lambda: False) -> State:
+    """The best of what the state, a spectral start and one cluster lead to."""
+    found: list[tuple[float, State]] = []
+    items = sum(state.problem.shape)
+    if greedy_work(state) <= MOST_WORK / 6.0:
+        own = state.copy()
+        found.append((improve(rng, own, stopped=stopped)[-1], own))
+    for at_most in (25, 80) if items * 80.0**2 <= MOST_WORK / 6.0 else (40,):
+        if not stopped():
+            trial = from_spectrum(rng, state, at_most)
+            found.append((improve(rng, trial, stopped=stopped)[-1], trial))
+    one = state.problem.state(*[np.zeros(seats.n_items, dtype=np.int64) for seats in state.seats[: len(state.sides)]])
+    to_mode(one)
+    climb_hyperparameters(one)
+    found.append((one.log_joint(), one))
+    return max(found, key=lambda pair: pair[0])[1]

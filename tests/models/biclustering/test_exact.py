@@ -1,0 +1,175 @@
+"""Moves draw every pair of partitions of small matrices as often as the exact posterior says, for every model.
+
+4 x 4 and 3 x 5 matrices, one of each for a model; the other half, and tied sides, with ``-m slow``. Frequencies of
+20,000 draws may differ from the posterior by 1.5 times the total variation that independent draws show on average.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import countless as cl
+from countless.models.biclustering.block_models import Asymmetric, Factorized, Symmetric
+from countless.models.biclustering.cells import as_matrix
+from countless.models.biclustering.moves.items import Concentrations, ForgetConcentrations, SplitMerge, Sweeps
+from countless.models.biclustering.problem import Problem
+from exact.enumeration import expected_total_variation, partitions, total_variation
+from exact.enumeration import frequencies as _frequencies
+
+from .oracles import CASES, COUNTS, WIDE, exact_posterior
+
+N_DRAWS, LIMIT = 20_000, 1.5
+PRIOR = cl.priors.CRP(1.0)
+MATRICES = {"square": COUNTS, "wide": WIDE}
+MOVES = {"sweep": [Sweeps(), Sweeps()], "split-merge": [SplitMerge(6)], "both": [Sweeps(), SplitMerge(2)]}
+
+
+def _problem(name, shape, tied=False, prior=PRIOR):
+    model, evidence, cells = CASES[name]
+    X = cells(MATRICES[shape])
+    matrix = as_matrix(X)
+    model.check(matrix)
+    priors = [prior.resolve(n) for n in X.shape[: 1 if tied else 2]]
+    return Problem.of(matrix, model.resolve(matrix), *priors), evidence, X
+
+
+def _start(problem):
+    return problem.state(*[np.zeros(n, dtype=np.int64) for n in problem.shape[: len(problem.priors)]])
+
+
+def _pair_frequencies(rows, columns):
+    """Share of each pair of partitions among draws."""
+    found = np.zeros((len(partitions(rows.shape[1])), len(partitions(columns.shape[1]))))
+    one, other = (_numbers(labels) for labels in (rows, columns))
+    np.add.at(found, (one, other), 1.0)
+    return found.ravel() / len(rows)
+
+
+def _numbers(labels):
+    """The number of each partition."""
+    unique, inverse = np.unique(labels, axis=0, return_inverse=True)
+    numbers = np.array([np.argmax(_frequencies(each[None])) for each in unique])
+    return numbers[inverse.ravel()]
+
+
+def _excess(problem, moves, posterior, rng, thin=1, n_draws=N_DRAWS):
+    state = _start(problem)
+    rows, columns = (np.empty((n_draws, n), dtype=np.int64) for n in problem.shape)
+    for draw in range(-50, n_draws):
+        for _ in range(thin):
+            for move in moves:
+                move.step(rng, state)
+        rows[draw], columns[draw] = state.seats[0].labels, state.seats[1].labels
+    shares = _frequencies(rows) if problem.tied else _pair_frequencies(rows, columns)
+    blocks = state.blocks.copy()
+    state.rebuild()
+    np.testing.assert_allclose(state.blocks, blocks, atol=1e-9)
+    return total_variation(shares, posterior) / expected_total_variation(posterior, n_draws, rng)
+
+
+@pytest.mark.parametrize("shape", MATRICES)
+@pytest.mark.parametrize("name", CASES)
+def test_log_joint(name, shape, rng):
+    """The log joint of the state is the evidence written down by hand, for any pair of partitions."""
+    problem, evidence, X = _problem(name, shape)
+    for _ in range(20):
+        labels = [PRIOR.sample(n, rng) for n in X.shape]
+        expected = evidence(X, *labels) + sum(PRIOR.log_prob(part) for part in labels)
+        assert problem.state(*labels).log_joint() == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", [Symmetric(0.4), Symmetric(0.4, True, 0.8), Asymmetric(0.4), Factorized(0.4)])
+def test_evidences_add_up_to_one(model):
+    """Over all 2 x 3 matrices of four counts (of two counts in each row), whatever the partitions."""
+    columns = np.array([0, 1, 0])
+    for rows in (np.array([0, 0]), np.array([0, 1])):
+        total = 0.0
+        for cells in product(range(5), repeat=6):
+            X = np.array(cells, dtype=float).reshape(2, 3)
+            if X.sum() != 4 or (isinstance(model, Asymmetric) and np.any(X.sum(axis=1) != 2)):
+                continue
+            matrix = as_matrix(X)
+            priors = [PRIOR.resolve(n) for n in X.shape]
+            state = Problem.of(matrix, model.resolve(matrix), *priors).state(rows, columns)
+            total += np.exp(state.log_evidence() + state.log_outside)
+        assert total == pytest.approx(1.0, rel=1e-10)
+
+
+def _quick(names, first):
+    """One matrix for each case, in turn; the others are slow."""
+    return [
+        pytest.param(name, shape, marks=() if (at + first) % 2 == where else pytest.mark.slow)
+        for at, name in enumerate(names)
+        for where, shape in enumerate(MATRICES)
+    ]
+
+
+@pytest.mark.parametrize(("name", "shape"), _quick(CASES, 0))
+def test_sweep(name, shape, rng):
+    problem, evidence, X = _problem(name, shape)
+    assert _excess(problem, MOVES["sweep"], exact_posterior(evidence, X, PRIOR), rng) <= LIMIT
+
+
+@pytest.mark.parametrize(("name", "shape"), _quick(CASES, 1))
+def test_split_merge_alone(name, shape, rng):
+    problem, evidence, X = _problem(name, shape)
+    assert _excess(problem, MOVES["split-merge"], exact_posterior(evidence, X, PRIOR), rng) <= LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "shape"), [(name, shape) for name in CASES for shape in MATRICES])
+def test_sweep_and_split_merge(name, shape, rng):
+    problem, evidence, X = _problem(name, shape)
+    assert _excess(problem, MOVES["both"], exact_posterior(evidence, X, PRIOR), rng) <= LIMIT
+
+
+@pytest.mark.parametrize("moves", ["sweep", "split-merge"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in ("symmetric", "poisson") else pytest.mark.slow) for n in CASES]
+)
+def test_tied(name, moves, rng):
+    """One partition for both sides."""
+    problem, evidence, X = _problem(name, "square", tied=True)
+    posterior = exact_posterior(evidence, X, PRIOR, tied=True)
+    assert _excess(problem, MOVES[moves], posterior, rng, thin=3) <= LIMIT
+
+
+@pytest.mark.parametrize(
+    "prior", [cl.priors.PitmanYor(0.8, 0.3), cl.priors.CRP(cl.priors.Gamma(2.0, 1.0)), cl.priors.MixtureOfFinite()]
+)
+def test_other_priors(prior, rng):
+    """A learned concentration is integrated out in the oracle."""
+    problem, evidence, X = _problem("bernoulli", "wide", prior=prior)
+    posterior = exact_posterior(evidence, X, prior.resolve(4))
+    moves = [ForgetConcentrations(), Sweeps(), SplitMerge(2), Concentrations()]
+    assert _excess(problem, moves, posterior, rng, thin=2) <= LIMIT
+
+
+class _WrongSide(Sweeps):
+    """Forgets what the prior says of the sizes of clusters."""
+
+    def step(self, rng, state):
+        for seats in state.seats:
+            right = seats.arrays
+            seats.arrays = right._replace(offset=right.offset + 1.0)
+        super().step(rng, state)
+        for seats in state.seats:
+            seats.arrays = seats.arrays._replace(offset=0.0)
+
+
+def test_a_broken_move_fails(rng):
+    problem, evidence, X = _problem("symmetric", "square")
+    posterior = exact_posterior(evidence, X, PRIOR)
+    assert _excess(problem, [_WrongSide()], posterior, rng) > LIMIT + 1.0
+
+
+def test_a_wrong_spread_is_noticed():
+    """The oracle with the wrong power of the sizes differs: the evidences above are not the same by accident."""
+    problem, evidence, X = _problem("symmetric", "square")
+    labels = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])
+    state = problem.state(*labels)
+    wrong = evidence(X, *labels) + X.sum() * np.log(2.0) + sum(PRIOR.log_prob(part) for part in labels)
+    assert abs(state.log_joint() - wrong) > 1.0
