@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from ...chains.contract import Frozen
 from ...families.learnable import Offsets
 from ...partitions.clusters import Clusters, own_hyper
-from ...partitions.hyperparameters import FARTHEST, install
+from ...partitions.hyperparameters import install
 from ...partitions.partition import Partition, log_prior_predictives, thawed_parts
 from ...partitions.seats import FloatArray, IntArray, Seats
 from ...priors.verbs import Prior
+from ..learned import LearnedState
 from .problem import Problem
 
 
-class State(Partition):
+class State(Partition, LearnedState):
     """One partition of the rows of a problem, with everything else that is drawn.
 
     Attributes
@@ -48,21 +49,6 @@ class State(Partition):
             self.clusters.set_hyper(own_hyper(problem.base))
             self.set_offsets(self.offsets)
         self.weights: FloatArray | None = None
-
-    def set_offsets(self, offsets: FloatArray) -> None:
-        """Use learned hyperparameters at these offsets, in the order of the problem's law, from now on."""
-        law = self.problem.law
-        if law is not None:
-            self.offsets[:] = offsets
-            install(self.hyper, self.problem.base, law, self.offsets)
-            self.offsets_changed()
-
-    def offsets_changed(self) -> None:
-        """Follow a change of ``offsets`` that the hyperparameters of the kernels have gone through already."""
-        law = self.problem.law
-        if law is not None:
-            self.log_factors, self.log_hyperprior = law.by_name(self.offsets), law.log_density(self.offsets)
-            self.refresh()
 
     def set_hyperparameters(self, log_factors: Offsets, log_hyperprior: float) -> None:
         """Use hyperparameters with these offsets from now on."""
@@ -165,15 +151,6 @@ class State(Partition):
                 raise ValueError("the state of a chain holds weights of the wrong shape or type")
             state.weights = weights.copy()
         return state
-
-    def _thaw_offsets(self, problem: Problem, offsets: NDArray[Any]) -> None:
-        law = problem.law
-        if law is None or offsets.shape != law.spreads.shape or offsets.dtype != np.float64:
-            raise ValueError("the state of a chain holds hyperparameters of the wrong shape or type")
-        if not np.isfinite(offsets).all() or np.any(np.abs(offsets) > FARTHEST * law.deviations):
-            raise ValueError("the state of a chain holds hyperparameters that are not possible")
-        self.offsets = offsets.copy()
-        self.log_factors, self.log_hyperprior = law.by_name(self.offsets), law.log_density(self.offsets)
 
     def copy(self) -> State:
         """An independent copy."""
