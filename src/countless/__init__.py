@@ -16,6 +16,7 @@ _ROOM_OF = {
     "DPMeans": "estimators",
     "DPMixture": "estimators",
     "FiniteMixture": "estimators",
+    "InfiniteHMM": "estimators",
     "MixtureSearch": "estimators",
     "Partitional": "estimators",
     "load": "io",
@@ -26,6 +27,7 @@ __all__ = [
     "DPMeans",
     "DPMixture",
     "FiniteMixture",
+    "InfiniteHMM",
     "MixtureSearch",
     "Partitional",
     "__version__",
@@ -40,13 +42,27 @@ __all__ = [
     "posterior",
     "priors",
     "report",
+    "transitions",
     "tuning",
 ]
 
 if TYPE_CHECKING:
-    from . import datasets, estimators, families, inference, io, metrics, plots, posterior, priors, report, tuning
+    from . import (
+        datasets,
+        estimators,
+        families,
+        inference,
+        io,
+        metrics,
+        plots,
+        posterior,
+        priors,
+        report,
+        transitions,
+        tuning,
+    )
     from .core.warnings import ConvergenceWarning
-    from .estimators import DPMeans, DPMixture, FiniteMixture, MixtureSearch, Partitional
+    from .estimators import DPMeans, DPMixture, FiniteMixture, InfiniteHMM, MixtureSearch, Partitional
     from .io import load
 
 

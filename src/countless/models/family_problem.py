@@ -135,6 +135,15 @@ class FamilyProblem:
         rows[cells.rows, cells.places] = (values - self.shift[cells.columns]) / self.scale[cells.columns]
         return rows
 
+    def with_missing(self, values: NDArray[Any]) -> FloatArray:
+        """All rows as kernels take them, with missing cells that a checkpoint has kept; ValueError for others."""
+        cells = self.missing
+        if values.shape != cells.rows.shape or values.dtype != np.float64 or not np.isfinite(values).all():
+            raise ValueError("the state of a chain holds missing cells of a different table")
+        rows = self.rows.copy()
+        rows[cells.rows, cells.places] = values
+        return rows
+
     # --- hyperparameters that are learned --------------------------------------------------------------------------
 
     def tuned(self, log_factors: Offsets, log_hyperprior: float = 0.0) -> Self:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...chains.contract import Frozen
 from ...families.learnable import Offsets
@@ -136,7 +135,7 @@ class State(Partition, LearnedState):
             log_new = log_prior_predictives(family, family.prepare(), problem.rows)
         rows = problem.rows
         if problem.draws_missing:
-            rows = _with_missing(problem, arrays["missing"])
+            rows = problem.with_missing(arrays["missing"])
         seats = Seats.thaw(problem.prior, problem.n_rows, numbers, arrays)
         clusters = Clusters.thaw(family, seats.capacity, arrays)
         if problem.law is not None:
@@ -161,13 +160,3 @@ class State(Partition, LearnedState):
         thawed_parts(twin, rows, self.log_new, self.seats.copy(), self.clusters.copy())
         twin.weights = None if self.weights is None else self.weights.copy()
         return twin
-
-
-def _with_missing(problem: Problem, values: NDArray[Any]) -> FloatArray:
-    """The rows, with missing cells that hold these values."""
-    cells = problem.missing
-    if values.shape != cells.rows.shape or values.dtype != np.float64 or not np.isfinite(values).all():
-        raise ValueError("the state of a chain holds missing cells of a different table")
-    rows = problem.rows.copy()
-    rows[cells.rows, cells.places] = values
-    return rows
