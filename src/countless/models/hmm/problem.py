@@ -161,10 +161,10 @@ class Problem(FamilyProblem):
         row_statistics_of(self.base, rows, out)
         return out
 
-    def statistics(self, which: slice, rows: FloatArray) -> FloatArray:
+    def statistics(self, which: slice, rows: FloatArray | None = None) -> FloatArray:
         """Statistics of some steps, which hold ``rows`` where cells are drawn."""
         kept = self._statistics
-        return self.statistics_of(rows[which]) if kept is None else kept[which]
+        return self.statistics_of((self.rows if rows is None else rows)[which]) if kept is None else kept[which]
 
     def statistics_at(self, steps: IntArray, rows: FloatArray) -> FloatArray:
         """The same for steps by their numbers."""

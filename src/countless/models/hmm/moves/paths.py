@@ -14,14 +14,14 @@ states finite is
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....core.jit import kernel
 from ....core.special import log_gamma_draw
 from ....partitions.clusters import clear
-from ....partitions.seats import FloatArray, IntArray
+from ....partitions.seats import FloatArray
 from ..kernels.forward import NO_SLICES, NOBODY, draw_path, forward
 from ..state import BLOCK, State, naturals_of_slots
 
@@ -187,12 +187,13 @@ def draw_scores(rng: np.random.Generator, state: State, n_states: int) -> FloatA
     return scores_of(state, naturals)
 
 
-def scores_of(state: State, naturals: FloatArray) -> FloatArray:
-    """Scores of all steps (step, state), a block at a time."""
-    scores = np.empty((state.n_rows, len(naturals)))
-    for begin in range(0, state.n_rows, BLOCK):
-        which = slice(begin, min(begin + BLOCK, state.n_rows))
-        np.matmul(state.statistics(which), naturals.T, out=scores[which])
+def scores_of(steps: Any, naturals: FloatArray) -> FloatArray:
+    """Scores of all steps (step, state), a block at a time, of a state or a problem."""
+    n = steps.n_rows
+    scores = np.empty((n, len(naturals)))
+    for begin in range(0, n, BLOCK):
+        which = slice(begin, min(begin + BLOCK, n))
+        np.matmul(steps.statistics(which), naturals.T, out=scores[which])
     return scores
 
 
@@ -200,8 +201,3 @@ def scores_of(state: State, naturals: FloatArray) -> FloatArray:
 def _clear(family, clusters, begin, end):
     for k in range(begin, end):
         clear(family, clusters, k)
-
-
-def unused(labels: IntArray, n_states: int) -> IntArray:
-    """States that no step is in."""
-    return np.flatnonzero(np.bincount(labels, minlength=n_states) == 0)
