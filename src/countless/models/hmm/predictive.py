@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, logsumexp
+from scipy.special import logsumexp
 
 from ...chains.draws import Draws, flat
 from ...families import verbs
@@ -24,29 +24,9 @@ from ...partitions.seats import FloatArray, IntArray
 from ...partitions.sums import NO_WEIGHTS, add_by_label
 from ...transitions import Transitions
 from ...transitions.paths import count_transitions
+from .base import mean_weights
 from .chain import Chain
 from .problem import N_STATES, Problem
-
-ROUNDS = 50
-
-
-def mean_weights(fixed: Transitions, counts: FloatArray) -> tuple[FloatArray, float]:
-    """Base weights that agree with the mean numbers of tables of a path with these counts."""
-    n = counts.shape[1]
-    shapes = fixed.base_shapes(n)
-    if shapes is None:
-        return fixed.open_weights(np.random.default_rng(0), 0, 1.0, n)
-    weights = np.full(n, 1.0 / (n + 1.0))
-    own = np.zeros_like(counts)
-    own[1:][np.diag_indices(n)] = fixed.stay
-    rest = 0.0
-    for _ in range(ROUNDS):
-        mass = fixed.concentration * weights
-        asked = mass * (digamma(mass + own + counts) - digamma(mass + own))
-        total = asked.sum(axis=0) + shapes[0]
-        sums = total.sum() + shapes[1]
-        weights, rest = np.maximum(total / sums, 1e-12), shapes[1] / sums
-    return weights / (weights.sum() + rest), rest / (weights.sum() + rest)
 
 
 def chain_of(fixed: Transitions, counts: FloatArray, weights: FloatArray, rest: float) -> Chain:

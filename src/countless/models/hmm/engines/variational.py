@@ -56,7 +56,7 @@ class Variational(Inference):
     Parameters
     ----------
     restarts : int, optional
-        Searches from different starts; the one with the largest bound is returned. Default: 4, fewer beyond 5,000
+        Searches from different starts; the one with the largest bound is returned. Default: 4, fewer beyond 2,000
         steps.
     sweeps : int
         Sweeps of the sampler that each search begins with.
@@ -76,7 +76,8 @@ class Variational(Inference):
 
     References
     ----------
-    Hughes, Stephenson & Sudderth 2015, *Scalable adaptation of state complexity for nonparametric hidden Markov models*.
+    Hughes, Stephenson & Sudderth 2015, *Scalable adaptation of state complexity for nonparametric hidden Markov
+    models*.
 
     Examples
     --------
@@ -110,7 +111,7 @@ class Variational(Inference):
             raise ValueError(f"inference: {type(law).__name__} has no sticks; choose 'gibbs' or another sampler")
         first, second, third = spawn(rng, 3)
         part = _stretches(problem, self.start_steps, first)
-        restarts = self.restarts or max(1, min(4, 16_000 // problem.n_rows))
+        restarts = self.restarts or max(1, min(4, 8_000 // problem.n_rows))
 
         def one_search(number: int, stream: np.random.Generator, monitor: Monitor) -> _Ascent | None:
             return None if monitor.stopping.is_set() else self._search(part, number, stream, monitor)
@@ -162,7 +163,7 @@ class Variational(Inference):
             if len(bounds) >= most or (len(bounds) > 1 and bound - bounds[-2] < enough):
                 return _Ascent(field, bound, sums, (*trace, *bounds))
             field = field.updated(sums)
-            if len(bounds) % 3 == 1:
+            if len(bounds) % 4 == 2:
                 field = field.learned()
 
     def _rearrange(self, ascent: _Ascent, rng: np.random.Generator | None) -> _Ascent:
