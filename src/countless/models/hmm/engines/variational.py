@@ -183,7 +183,9 @@ class Variational(Inference):
 
     def _divide(self, ascent: _Ascent, rng: np.random.Generator) -> _Ascent:
         """Try to divide each state in two."""
-        problem = ascent.field.problem
+        problem, most = ascent.field.problem, ascent.field.law.most
+        if most is not None and ascent.field.n_states >= most:
+            return ascent
         labels = _paths(ascent.field, rng, 0)
         for k in range(ascent.field.n_states):
             steps = np.flatnonzero(labels == k)
