@@ -25,8 +25,10 @@ from ...posterior.partition.certainty import Certainty, certainty_of_shares
 from ...runs import register_estimator
 from ...transitions import Transitions, resolve_transitions
 from ...transitions.contract import first_steps
+from ..command import Command
 from ..estimator import Arrays, RunEstimator
 from ..rows import Rows, column_names, read_new_rows, read_rows
+from .command import COMMAND
 from .data import SequenceData
 from .engines.choice import resolve_inference
 from .posterior import SequencePosterior
@@ -35,6 +37,8 @@ from .sequences import Sequences, as_lengths
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ...report import Page
 
 # Draws that a predictive density is averaged over.
 PREDICTIVE_DRAWS = 100
@@ -84,6 +88,8 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
     family_, transitions_, inference_ : the objects in use, with every number set.
         Numbers that were drawn have their posterior mean.
     lengths_ : array of int (sequence,)
+    sequence_ : str or None
+        Column of the table that had the ids of the sequences, where the command line was given one.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     References
@@ -105,7 +111,8 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
     """
 
     data_class: ClassVar[Any] = SequenceData
-    known_before: ClassVar[tuple[str, ...]] = (*RunEstimator.known_before, "lengths_")
+    known_before: ClassVar[tuple[str, ...]] = (*RunEstimator.known_before, "lengths_", "sequence_")
+    command: ClassVar[Command | None] = COMMAND
     result_fields: ClassVar[tuple[Field, ...]] = (Field("labels", "labels", ("step",), once=True),)
 
     posterior_: SequencePosterior
@@ -128,7 +135,7 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
 
     def fit(
         self,
-        X: ArrayLike | Sequences,
+        X: Any,
         y: Any = None,
         lengths: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -149,8 +156,9 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
             As for ``DPMixture.fit``.
         """
         rng = as_generator(self.random_state)
+        self.sequence_ = None
         if isinstance(X, Sequences):
-            X, lengths = X.table, X.lengths
+            X, lengths, self.sequence_ = X
         family, rows = read_rows(self, X, resolve_family(self.family))
         self.lengths_ = as_lengths(lengths, groups, len(rows))
         law = resolve_transitions(self.transitions).resolve()
@@ -193,6 +201,21 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
 
     def _result(self) -> Arrays:
         return {"labels": self.labels_}
+
+    def report_page(self, title: str | None = None, command: str | None = None, most_rows: int = 20_000) -> Page:
+        """The page that ``countless.report`` writes.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.InfiniteHMM(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> [section.name for section in model.report_page().sections][:3]
+        ['answer', 'states', 'what']
+        """
+        from .report import report_page  # matplotlib is imported when it is needed
+
+        check_is_fitted(self, "posterior_")
+        return report_page(self, title, command)
 
     def _headline(self) -> str:
         from ...core.text import count
@@ -242,7 +265,7 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
 
     def predict(
         self,
-        X: ArrayLike | Sequences,
+        X: Any,
         lengths: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         method: str = "viterbi",
@@ -270,30 +293,24 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
             labels = np.argmax(fitted.chain.smoothed(scores, first), axis=1)
         return np.where(labels == self.n_states_, -1, labels)
 
-    def predict_proba(
-        self, X: ArrayLike | Sequences, lengths: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> FloatArray:
+    def predict_proba(self, X: Any, lengths: ArrayLike | None = None, groups: ArrayLike | None = None) -> FloatArray:
         """Probability of each state (columns) of each step given its whole sequence; the last column is a new state."""
         return self._smoothed(*self._new_steps(X, lengths, groups))
 
-    def filter(
-        self, X: ArrayLike | Sequences, lengths: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> FloatArray:
+    def filter(self, X: Any, lengths: ArrayLike | None = None, groups: ArrayLike | None = None) -> FloatArray:
         """Probability of each state (columns) of each step given the steps so far; the last column is a new state."""
         rows, lengths = self._new_steps(X, lengths, groups)
         fitted, scores, first = self._scores(rows, lengths)
         return fitted.chain.filtered(scores, first)[0]
 
-    def score_samples(
-        self, X: ArrayLike | Sequences, lengths: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> FloatArray:
+    def score_samples(self, X: Any, lengths: ArrayLike | None = None, groups: ArrayLike | None = None) -> FloatArray:
         """Log predictive density of each step given those before it in its sequence, averaged over draws."""
         rows, lengths = self._new_steps(X, lengths, groups)
         return self._predictor.log_density(rows, first_steps(lengths, len(rows)), PREDICTIVE_DRAWS)
 
     def score(
         self,
-        X: ArrayLike | Sequences,
+        X: Any,
         y: Any = None,
         lengths: ArrayLike | None = None,
         groups: ArrayLike | None = None,

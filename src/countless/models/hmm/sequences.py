@@ -11,10 +11,11 @@ IntArray = NDArray[np.int64]
 
 
 class Sequences(NamedTuple):
-    """A table of sequences, one after the other, with the lengths of the sequences."""
+    """A table of sequences, one after the other, with their lengths and the column that had their ids."""
 
     table: Any
     lengths: IntArray
+    column: str | None = None
 
 
 def as_lengths(lengths: ArrayLike | None, groups: ArrayLike | None, n_rows: int) -> IntArray:
