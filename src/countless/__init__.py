@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _ROOM_OF = {
     "ConvergenceWarning": "core.warnings",
     "DPMeans": "estimators",
+    "DPMeansHMM": "estimators",
     "DPMixture": "estimators",
     "FiniteMixture": "estimators",
     "InfiniteHMM": "estimators",
@@ -25,6 +26,7 @@ _ROOM_OF = {
 __all__ = [
     "ConvergenceWarning",
     "DPMeans",
+    "DPMeansHMM",
     "DPMixture",
     "FiniteMixture",
     "InfiniteHMM",
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
         tuning,
     )
     from .core.warnings import ConvergenceWarning
-    from .estimators import DPMeans, DPMixture, FiniteMixture, InfiniteHMM, MixtureSearch, Partitional
+    from .estimators import DPMeans, DPMeansHMM, DPMixture, FiniteMixture, InfiniteHMM, MixtureSearch, Partitional
     from .io import load
 
 

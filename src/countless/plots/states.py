@@ -236,7 +236,9 @@ def forecast(
     quiet(ax)
     ax.set_xlabel("steps ahead", fontsize=9)
     ax.set_ylabel(shown_name(data.names[at]), fontsize=9)
-    ax.legend(frameon=False, fontsize=8, loc="upper left", labelcolor=GREY)
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0.0, 1.0), ncols=3, labelcolor=GREY)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.14 * (high - low))
     ax.spines["left"].set_color(QUIET)
     headline(ax, "What comes next?")
     return ax
