@@ -82,9 +82,7 @@ def prior_of_path(labels, lengths, alpha, base, kappa=0.0):
 
 
 def gem(concentration):
-    return lambda asked: (
-        concentration ** len(asked) * prod(gamma(m) for m in asked) / rising(concentration, sum(asked))
-    )
+    return lambda asked: concentration ** len(asked) * prod(gamma(m) for m in asked) / rising(concentration, sum(asked))
 
 
 def dirichlet(n_states, concentration):

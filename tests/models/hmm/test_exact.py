@@ -178,10 +178,7 @@ def test_learned_numbers_have_their_posterior(rng):
     weights = np.array([np.exp(prior.log_density_on_line(x)) for x in nodes])
     evidence = np.exp(log_evidences(family, X))
     table = np.array(
-        [
-            [[prior_of_partitions(4, (4,), a, gem(g), k) * evidence for k in nodes] for g in nodes]
-            for a in nodes
-        ]
+        [[[prior_of_partitions(4, (4,), a, gem(g), k) * evidence for k in nodes] for g in nodes] for a in nodes]
     )
     joint = table * (weights[:, None, None] * weights[:, None] * weights)[..., None]
     joint /= joint.sum()

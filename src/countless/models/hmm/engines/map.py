@@ -50,9 +50,9 @@ class MAP(Inference):
     Parameters
     ----------
     restarts : int, optional
-        Independent searches; the best is returned. Default: 8, fewer beyond 1,000 steps, and at least 2.
+        Independent searches; the best is returned. Default: 4, fewer beyond 2,000 steps, and at least 2.
     perturbations : int, optional
-        Rounds of each search in which some steps are given other states and everything climbs again. Default: 10,
+        Rounds of each search in which some steps are given other states and everything climbs again. Default: 4,
         fewer beyond 1,000 steps.
     sweeps : int
         Sweeps of the sampler that a search begins with.
@@ -83,8 +83,8 @@ class MAP(Inference):
                 whole_number(name, getattr(self, name), minimum)
 
     def _effort(self, n_steps: int) -> tuple[int, int]:
-        restarts = max(2, min(8, 8_000 // n_steps)) if self.restarts is None else self.restarts
-        rounds = max(0, min(10, 10_000 // n_steps)) if self.perturbations is None else self.perturbations
+        restarts = max(2, min(4, 8_000 // n_steps)) if self.restarts is None else self.restarts
+        rounds = min(4, 4_000 // n_steps) if self.perturbations is None else self.perturbations
         return restarts, rounds
 
     def run(self, problem: Any, rng: np.random.Generator, watch: Watch | None = None) -> Draws:
@@ -155,14 +155,14 @@ def improve(rng: np.random.Generator, state: State, trace: list[float]) -> State
                 state, best = trial, value
                 trace.append(best)
         if not best > before + (LEAST_GAIN if state.problem.law is None else 1e-2):
-            if not trace:
-                trace.append(best)
+            climb_base(state, 100)
+            trace.append(max(best, objective(state)))
             return state
 
 
 def _settled(state: State) -> State:
     """Base weights, numbers and hyperparameters at their modes given the path."""
-    climb_base(state)
+    climb_base(state, 4)
     climb_hyperparameters(state)
     return state
 
@@ -243,7 +243,7 @@ def _divided(rng: np.random.Generator, state: State) -> State | None:
             labels[steps[plan.draw(rng) == 1]] = state.n_states
             trial = _relabelled(state, labels)
             sweep_steps(rng, trial, 0, min(trial.n_rows, MOST_SWEPT), True)
-            climb_base(trial)
+            climb_base(trial, 1)
             height = objective(trial)
             if height > value:
                 best, value = trial, height
