@@ -56,7 +56,7 @@ def states(model: Any, column: int | str = 0, sequence: int = 0, ax: Axes | None
     _bands(ax, labels)
     step = max(1, len(values) // MOST_STEPS)
     time = np.arange(len(values))
-    marks = {"marker": "o", "markersize": 2.6} if len(values) <= 150 else {}
+    marks: dict[str, Any] = {"marker": "o", "markersize": 2.6} if len(values) <= 150 else {}
     ax.plot(time[::step], values[::step], color=INK, linewidth=0.9 if len(values) < 600 else 0.5, **marks)
     ax.set_xlim(-0.5, len(values) - 0.5)
     low, high = np.nanmin(values), np.nanmax(values)

@@ -20,7 +20,7 @@ def resolve_transitions(transitions: str | Transitions) -> Transitions:
 
 def _by_default() -> dict[str, type[Transitions]]:
     """Laws that need no number of states."""
-    return {name: cls for name, cls in TRANSITIONS.items() if "n_states" not in cls.__dataclass_fields__}  # type: ignore[attr-defined]
+    return {name: cls for name, cls in TRANSITIONS.items() if "n_states" not in cls.__dataclass_fields__}
 
 
 __all__ = ["TRANSITIONS", "Transitions", "register", "resolve_transitions"]

@@ -211,10 +211,11 @@ class Transitions(ABC):
 
         Examples
         --------
+        >>> import math
         >>> import countless as cl
         >>> law = cl.transitions.HDP(concentration=1.0, base_concentration=1.0)
-        >>> round(float(np.exp(law.log_prob([0, 0]))), 6)  # a new draw from the base, or the same one
-        0.75
+        >>> round(math.exp(law.log_prob([0, 0])), 6)  # the second step asks the base, which has given one state
+        0.5
         """
         labels = np.unique(np.asarray(labels), return_inverse=True)[1].reshape(-1).astype(np.int64)
         first = first_steps(len(labels) if lengths is None else lengths, len(labels))

@@ -29,7 +29,7 @@ class FiniteDirichlet(Transitions):
     --------
     >>> import countless as cl
     >>> cl.transitions.FiniteDirichlet(2, 1.0).sample(6, 0).tolist()
-    [0, 0, 0, 0, 0, 0]
+    [0, 0, 0, 0, 0, 1]
     """
 
     n_states: int

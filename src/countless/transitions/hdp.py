@@ -32,7 +32,7 @@ class HDP(Transitions):
     --------
     >>> import countless as cl
     >>> cl.transitions.HDP(2.0, 1.0).sample(6, 1).tolist()
-    [0, 1, 1, 1, 0, 0]
+    [0, 0, 1, 2, 0, 0]
     """
 
     concentration: Any = None

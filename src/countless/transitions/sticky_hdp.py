@@ -36,7 +36,7 @@ class StickyHDP(HDP):
     --------
     >>> import countless as cl
     >>> cl.transitions.StickyHDP(1.0, 1.0, 5.0).sample(8, 3).tolist()
-    [0, 0, 0, 0, 1, 1, 1, 1]
+    [0, 0, 0, 0, 0, 0, 0, 0]
     """
 
     self_transition: Any = None

@@ -30,7 +30,7 @@ class WeakLimitHDP(Transitions):
     Examples
     --------
     >>> import countless as cl
-    >>> cl.transitions.WeakLimitHDP(2, 1.0, 1.0).sample(6, 1).max() < 2
+    >>> bool(cl.transitions.WeakLimitHDP(2, 1.0, 1.0).sample(6, 1).max() < 2)
     True
     """
 

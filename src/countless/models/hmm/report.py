@@ -142,7 +142,7 @@ def _matrix(model: Any) -> Section:
 
 
 def _next(model: Any) -> Section:
-    picture = forecast(model, FORECAST_STEPS).figure
+    picture: Any = forecast(model, FORECAST_STEPS).figure
     words = "The last steps and intervals for those to come."
     note = f"The next {FORECAST_STEPS} steps of {model.posterior_.data.names[0]!r}, from draws of the posterior."
     return image("next", "What comes next?", picture, words, note=note, link="Forecast")

@@ -55,23 +55,7 @@ def sweep(family, rng, rows, log_new, first, path, clusters, n_states, begin, en
             rest[0] += own_weight
             weights[own] = 0.0
             n_states -= 1
-        for k in range(n_slots):
-            log_weights[k] = -math.inf
-            if weights[k] > 0.0 and sizes[k] > 0:
-                value = concentration * weights[k] + counts[p, k]
-                if p == k + 1:
-                    value += stay
-                if q >= 0:
-                    onward = concentration * weights[q] + counts[k + 1, q]
-                    total = concentration + stay + totals[k + 1]
-                    if k == q:
-                        onward += stay
-                    if p == k + 1:
-                        total += 1.0
-                        if k == q:
-                            onward += 1.0
-                    value *= onward / total
-                log_weights[k] = math.log(value)
+        _weigh(path, n_slots, p, q)
         log_stay = -math.inf
         if not alone:
             log_stay = log_weights[own] + verbs.log_predictive_without(family, statistics, cache, own, row, work)
@@ -85,7 +69,7 @@ def sweep(family, rng, rows, log_new, first, path, clusters, n_states, begin, en
         log_weights[own] = log_stay
         log_weights[n_slots] = log_new_state
         if greedy:
-            chosen = np.argmax(log_weights[: n_slots + 1])
+            chosen = int(np.argmax(log_weights[: n_slots + 1]))
             if not log_weights[chosen] > (log_new_state if alone else log_stay) + MARGIN:
                 if alone:
                     rest[0] -= own_weight
@@ -111,20 +95,51 @@ def sweep(family, rng, rows, log_new, first, path, clusters, n_states, begin, en
                 redraw_missing(family, rng, clusters, own, row)
             continue
         moved += 1
-        sizes[own] -= 1
-        verbs.remove(family, statistics, cache, own, row, work)
-        if not alone:
-            verbs.publish(family, statistics, cache, board, own)
         if chosen == n_slots:
             clear(family, clusters, k)
             n_slots = max(n_slots, k + 1)
-        sizes[k] += 1
-        if verbs.has_missing(family, row):
-            verbs.draw_missing(family, statistics, cache, k, row, rng, work)
-        verbs.add(family, statistics, cache, k, row, work)
-        verbs.publish(family, statistics, cache, board, k)
+        _move(family, rng, clusters, sizes, row, own, k)
         labels[t] = k
     return end, n_states, moved
+
+
+@inner_kernel
+def _weigh(path, n_slots, p, q):
+    """Log weight of each state in use for a step between ``p`` (a row of counts) and ``q`` (-1: none)."""
+    concentration, stay = path.concentration, path.stay
+    counts, weights, log_weights = path.counts, path.weights, path.log_weights
+    for k in range(n_slots):
+        log_weights[k] = -math.inf
+        if weights[k] > 0.0 and path.sizes[k] > 0:
+            value = concentration * weights[k] + counts[p, k]
+            if p == k + 1:
+                value += stay
+            if q >= 0:
+                onward = concentration * weights[q] + counts[k + 1, q]
+                total = concentration + stay + path.totals[k + 1]
+                if k == q:
+                    onward += stay
+                if p == k + 1:
+                    total += 1.0
+                    if k == q:
+                        onward += 1.0
+                value *= onward / total
+            log_weights[k] = math.log(value)
+
+
+@inner_kernel
+def _move(family, rng, clusters, sizes, row, own, k):
+    """Take a row out of one state and put it into another."""
+    statistics, cache, work, board = clusters.statistics, clusters.cache, clusters.work, clusters.board
+    sizes[own] -= 1
+    verbs.remove(family, statistics, cache, own, row, work)
+    if sizes[own] > 0:
+        verbs.publish(family, statistics, cache, board, own)
+    sizes[k] += 1
+    if verbs.has_missing(family, row):
+        verbs.draw_missing(family, statistics, cache, k, row, rng, work)
+    verbs.add(family, statistics, cache, k, row, work)
+    verbs.publish(family, statistics, cache, board, k)
 
 
 @inner_kernel
