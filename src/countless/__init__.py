@@ -14,8 +14,10 @@ __version__ = "0.1.0"
 _ROOM_OF = {
     "ConvergenceWarning": "core.warnings",
     "DPMeans": "estimators",
+    "DPMeansHMM": "estimators",
     "DPMixture": "estimators",
     "FiniteMixture": "estimators",
+    "InfiniteHMM": "estimators",
     "MixtureSearch": "estimators",
     "Partitional": "estimators",
     "load": "io",
@@ -24,8 +26,10 @@ _ROOM_OF = {
 __all__ = [
     "ConvergenceWarning",
     "DPMeans",
+    "DPMeansHMM",
     "DPMixture",
     "FiniteMixture",
+    "InfiniteHMM",
     "MixtureSearch",
     "Partitional",
     "__version__",
@@ -40,13 +44,27 @@ __all__ = [
     "posterior",
     "priors",
     "report",
+    "transitions",
     "tuning",
 ]
 
 if TYPE_CHECKING:
-    from . import datasets, estimators, families, inference, io, metrics, plots, posterior, priors, report, tuning
+    from . import (
+        datasets,
+        estimators,
+        families,
+        inference,
+        io,
+        metrics,
+        plots,
+        posterior,
+        priors,
+        report,
+        transitions,
+        tuning,
+    )
     from .core.warnings import ConvergenceWarning
-    from .estimators import DPMeans, DPMixture, FiniteMixture, MixtureSearch, Partitional
+    from .estimators import DPMeans, DPMeansHMM, DPMixture, FiniteMixture, InfiniteHMM, MixtureSearch, Partitional
     from .io import load
 
 

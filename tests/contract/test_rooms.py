@@ -20,6 +20,7 @@ FILES = sorted(path.relative_to(HOUSE).as_posix() for path in HOUSE.rglob("*.py"
 FLOORS: list[list[str]] = [
     ["core"],
     ["families", "priors"],
+    ["transitions"],
     ["partitions", "passes", "chains"],
     ["posterior", "metrics", "tuning"],
     ["runs", "plots", "report", "datasets"],

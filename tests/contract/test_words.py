@@ -22,6 +22,7 @@ MODULES = sorted(
 ROOMS = (
     "families",
     "priors",
+    "transitions",
     "inference",
     "posterior",
     "tuning",
@@ -39,6 +40,7 @@ ROOMS = (
 WITHOUT_EXAMPLE = {
     "families": {"Family", "Layout", "implements", "linear_in_row", "localise", "resolve_family"},
     "priors": {"Prior", "PartitionTable", "Sticks", "register"},
+    "transitions": {"Transitions", "resolve_transitions"},
     "inference": {
         "Components",
         "Draws",

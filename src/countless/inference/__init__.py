@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .. import models as _models
 from ..chains import Draws, Field, Inference, Move, Sampler, Schedule, Watch, register
 from ..chains.engine import ENGINES
 from ..chains.moves import register as register_move
-from ..models.mixture import engines as _engines  # noqa: F401  they register themselves
+from ..core.register import import_folder
 from ..models.mixture.engines.choice import resolve_inference
 from ..models.mixture.problem import Problem
 from ..models.mixture.records import Components, Truncation
 from ..models.mixture.state import State
 
-globals().update({cls.__name__: cls for cls in ENGINES.values() if cls.serves == "mixture"})
+# Every folder of ``models`` with a package of engines is in here, without a word about it elsewhere.
+import_folder(_models.__name__, _models.__path__, only="engines")
+_engines = {cls.__name__: cls for cls in ENGINES.values() if cls.__module__.startswith(_models.__name__)}
+globals().update(_engines)
+
 
 __all__ = [
     "ENGINES",
@@ -32,14 +35,4 @@ __all__ = [
     "register_move",
     "resolve_inference",
 ]
-__all__ += [cls.__name__ for cls in ENGINES.values() if cls.serves == "mixture"]
-
-
-def __getattr__(name: str) -> Any:
-    """Engines of other kinds of models, by the names of their classes."""
-    from .. import estimators as _estimators  # noqa: F401  they register themselves
-
-    for cls in ENGINES.values():
-        if cls.__name__ == name and not name.startswith("_"):
-            return cls
-    raise AttributeError(f"module 'countless.inference' has no attribute {name!r}")
+__all__ += list(_engines)

@@ -191,7 +191,7 @@ class Partition:
         The density of learned numbers, on their lines, is part of it.
         """
         slots = np.ascontiguousarray(self.seats.in_use)
-        return float(_log_evidence(self.hyper, self.clusters.arrays, slots)) + self.seats.log_prior()
+        return float(log_evidence(self.hyper, self.clusters.arrays, slots)) + self.seats.log_prior()
 
 
 def log_prior_predictives(family: Family, hyper: Any, rows: FloatArray) -> FloatArray:
@@ -219,7 +219,7 @@ def _score_rows(family, clusters, k, rows, out):
 
 
 @kernel
-def _log_evidence(family, clusters, slots):
+def log_evidence(family, clusters, slots):
     """Log evidence of the rows of all clusters."""
     total = 0.0
     for position in range(slots.size):

@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -192,6 +193,16 @@ class Passes(Generic[Problem]):
             stop = min(start + BLOCK, part.stop)
             rows = self.problem.table.block(slice(start, stop))
             row_statistics_of(self.problem.hyper, rows, out[start - part.start : stop - part.start])
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS with one thread, for those who multiply matrices in threads of their own."""
+    _OneBlasThread.enter()
+    try:
+        yield
+    finally:
+        _OneBlasThread.leave()
 
 
 class _OneBlasThread:

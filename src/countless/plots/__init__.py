@@ -14,6 +14,7 @@ from .density import density
 from .heatmap import similarity
 from .overview import render, sentence, summary
 from .profiles import profiles
+from .states import forecast, states, transitions
 from .uncertainty import uncertainty, wavering
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "clusters",
     "cumulative_means",
     "density",
+    "forecast",
     "n_clusters",
     "percent",
     "profiles",
@@ -28,8 +30,10 @@ __all__ = [
     "sentence",
     "similarity",
     "sizes",
+    "states",
     "summary",
     "traces",
+    "transitions",
     "uncertainty",
     "wavering",
 ]

@@ -23,9 +23,10 @@ from ..families import FAMILIES, Family
 from ..families.columns import Column
 from ..families.table import Block, Table
 from ..priors.names import PRIORS
+from ..transitions import TRANSITIONS
 from ..tuning import TUNINGS
 
-REGISTERS: list[Register[Any]] = [FAMILIES, PRIORS, ENGINES, TUNINGS, MOVES]
+REGISTERS: list[Register[Any]] = [FAMILIES, PRIORS, TRANSITIONS, ENGINES, TUNINGS, MOVES]
 TAG = "is"
 ARRAY_TYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "|u1", "<u2", "<u4", "<u8", "|b1")
 DEEPEST = 50

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...chains.contract import Frozen
 from ...families.learnable import Offsets
 from ...partitions.clusters import Clusters, own_hyper
-from ...partitions.hyperparameters import FARTHEST, install
+from ...partitions.hyperparameters import install
 from ...partitions.partition import Partition, log_prior_predictives, thawed_parts
 from ...partitions.seats import FloatArray, IntArray, Seats
 from ...priors.verbs import Prior
+from ..learned import LearnedState
 from .problem import Problem
 
 
-class State(Partition):
+class State(Partition, LearnedState):
     """One partition of the rows of a problem, with everything else that is drawn.
 
     Attributes
@@ -48,21 +48,6 @@ class State(Partition):
             self.clusters.set_hyper(own_hyper(problem.base))
             self.set_offsets(self.offsets)
         self.weights: FloatArray | None = None
-
-    def set_offsets(self, offsets: FloatArray) -> None:
-        """Use learned hyperparameters at these offsets, in the order of the problem's law, from now on."""
-        law = self.problem.law
-        if law is not None:
-            self.offsets[:] = offsets
-            install(self.hyper, self.problem.base, law, self.offsets)
-            self.offsets_changed()
-
-    def offsets_changed(self) -> None:
-        """Follow a change of ``offsets`` that the hyperparameters of the kernels have gone through already."""
-        law = self.problem.law
-        if law is not None:
-            self.log_factors, self.log_hyperprior = law.by_name(self.offsets), law.log_density(self.offsets)
-            self.refresh()
 
     def set_hyperparameters(self, log_factors: Offsets, log_hyperprior: float) -> None:
         """Use hyperparameters with these offsets from now on."""
@@ -150,7 +135,7 @@ class State(Partition):
             log_new = log_prior_predictives(family, family.prepare(), problem.rows)
         rows = problem.rows
         if problem.draws_missing:
-            rows = _with_missing(problem, arrays["missing"])
+            rows = problem.with_missing(arrays["missing"])
         seats = Seats.thaw(problem.prior, problem.n_rows, numbers, arrays)
         clusters = Clusters.thaw(family, seats.capacity, arrays)
         if problem.law is not None:
@@ -166,15 +151,6 @@ class State(Partition):
             state.weights = weights.copy()
         return state
 
-    def _thaw_offsets(self, problem: Problem, offsets: NDArray[Any]) -> None:
-        law = problem.law
-        if law is None or offsets.shape != law.spreads.shape or offsets.dtype != np.float64:
-            raise ValueError("the state of a chain holds hyperparameters of the wrong shape or type")
-        if not np.isfinite(offsets).all() or np.any(np.abs(offsets) > FARTHEST * law.deviations):
-            raise ValueError("the state of a chain holds hyperparameters that are not possible")
-        self.offsets = offsets.copy()
-        self.log_factors, self.log_hyperprior = law.by_name(self.offsets), law.log_density(self.offsets)
-
     def copy(self) -> State:
         """An independent copy."""
         twin = State.__new__(State)
@@ -184,13 +160,3 @@ class State(Partition):
         thawed_parts(twin, rows, self.log_new, self.seats.copy(), self.clusters.copy())
         twin.weights = None if self.weights is None else self.weights.copy()
         return twin
-
-
-def _with_missing(problem: Problem, values: NDArray[Any]) -> FloatArray:
-    """The rows, with missing cells that hold these values."""
-    cells = problem.missing
-    if values.shape != cells.rows.shape or values.dtype != np.float64 or not np.isfinite(values).all():
-        raise ValueError("the state of a chain holds missing cells of a different table")
-    rows = problem.rows.copy()
-    rows[cells.rows, cells.places] = values
-    return rows

@@ -9,46 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from ....chains.moves import register
-from ....partitions.hyperparameters import climb_offsets, draw_offsets, n_numbers
 from ....priors.concentration import slice_step
 from ....tuning.evidence import LARGEST, SPREAD, Evidence, finite_spread, learned_names, log_normal_density
+from ...learned import LearnHyperparameters as LearnHyperparameters
+from ...learned import climb_hyperparameters as climb_hyperparameters
 from ..state import State
-
-
-class LearnHyperparameters:
-    """Draw some of the hyperparameters that nobody has set, given the partition; nothing where none are learned.
-
-    Parameters
-    ----------
-    given_parameters : bool
-        Whether they are drawn given the parameters of the clusters, for samplers that keep these from sweep to sweep;
-        default, given the partition alone.
-    """
-
-    name = "learned hyperparameters"
-
-    def __init__(self, given_parameters: bool = False) -> None:
-        self._given_parameters = given_parameters
-
-    def step(self, rng: np.random.Generator, state: State) -> None:
-        """Update ``state`` in place."""
-        problem = state.problem
-        if problem.law is None:
-            return
-        count = n_numbers(state.hyper, state.n_rows)
-        clusters, slots = state.clusters.arrays, np.ascontiguousarray(state.seats.in_use)
-        given = self._given_parameters
-        draw_offsets(rng, state.hyper, problem.base, clusters, slots, problem.law, state.offsets, count, given)
-        state.offsets_changed()
-
-
-def climb_hyperparameters(state: State) -> None:
-    """Bring the hyperparameters that are learned to the mode of their density given the partition."""
-    problem = state.problem
-    if problem.law is not None:
-        clusters, slots = state.clusters.arrays, np.ascontiguousarray(state.seats.in_use)
-        climb_offsets(state.hyper, problem.base, clusters, slots, problem.law, state.offsets)
-        state.offsets_changed()
 
 
 @register("hyperparameters")

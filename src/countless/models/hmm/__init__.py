@@ -1,0 +1,1 @@
+"""InfiniteHMM: a hidden Markov model whose number of states is inferred."""

@@ -1,0 +1,1 @@
+"""Kernels over steps: sweeps, whole paths, the best path. Plain arrays in, plain arrays out."""
