@@ -1,0 +1,3 @@
+"""``countless mixed``: what MixedEffects says to the command line."""
+
+COMMAND = None

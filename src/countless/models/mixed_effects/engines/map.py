@@ -1,0 +1,1 @@
+"""MAP: to be written."""
