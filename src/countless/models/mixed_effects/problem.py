@@ -182,3 +182,9 @@ class Problem:
     def drawing(self) -> Problem:
         """The same where effects are drawn along with the labels, whether or not they could be integrated out."""
         return replace(self, drawn=True)
+
+    def state(self, labels: NDArray[np.int64], at: Any = None) -> State:
+        """The state with these labels, before anything else is drawn."""
+        from .state import state_class
+
+        return state_class(self)(self, labels, self.prior.initial(int(labels.max()) + 1) if at is None else at)

@@ -317,6 +317,13 @@ class IntegratedState(State):
             np.empty((0, self.effects.shape[1])),
         )
 
+    def log_evidence(self) -> float:
+        """Log density of the outcomes given labels, noise and fixed effects, in the user's units."""
+        problem, tau = self.problem, self.noise_precision
+        n = problem.sums.n_visits
+        value = self.log_density() - self.seats.log_prior() + problem.log_jacobian
+        return value + 0.5 * n * (math.log(tau) - LOG_2PI) - 0.5 * tau * problem.square_at(self.fixed)
+
     def _make_room(self) -> None:
         if len(self._plain.arrays.statistics) < self.capacity:
             self._plain.enlarge(self.capacity)
