@@ -193,7 +193,7 @@ class MixedEffects(RunEstimator):
         X, y, groups, fixed = self._tables(X, y, groups, fixed)
         data = self._read(X, y, groups, fixed)
         self.prior_ = data.prior
-        self.inference_ = _resolve_engine(self.inference)
+        self.inference_ = resolve_engine(self.inference)
         return self._fit(data, checkpoint, checkpoint_every, rng)
 
     def _tables(self, X: Any, y: Any, groups: Any, fixed: Any) -> tuple[Any, Any, Any, Any]:
@@ -372,9 +372,7 @@ class MixedEffects(RunEstimator):
 
     # --- new visits -------------------------------------------------------------------------------------------------
 
-    def _new(
-        self, X: Any, groups: Any, fixed: Any
-    ) -> tuple[FloatArray, FloatArray, IntArray]:
+    def _new(self, X: Any, groups: Any, fixed: Any) -> tuple[FloatArray, FloatArray, IntArray]:
         """Designs of new visits, and their subjects: numbers of known ones, or -1, -2, ... for each new one."""
         check_is_fitted(self, "posterior_")
         data = self.posterior_.data
@@ -505,9 +503,7 @@ class MixedEffects(RunEstimator):
         return sections(self, most_rows)
 
 
-def _same_columns(
-    name: str, rows: FloatArray, names: tuple[str, ...], known: tuple[str, ...], named: bool
-) -> None:
+def _same_columns(name: str, rows: FloatArray, names: tuple[str, ...], known: tuple[str, ...], named: bool) -> None:
     if rows.shape[1] != len(known):
         raise ValueError(f"{name} has {rows.shape[1]} columns, but the model was fitted with {len(known)}")
     if named and names != known and not any(column.startswith(f"{name} ") for column in known):
@@ -533,7 +529,7 @@ def _fixed_variance(value: Any, fixed: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray((FIXED_SPREAD * size / spread) ** 2)
 
 
-def _resolve_engine(inference: Any) -> Inference:
+def resolve_engine(inference: Any) -> Inference:
     if isinstance(inference, str):
         name = "gibbs" if inference == "auto" else inference
         known = {short: engines_for("mixed-effects")[full] for short, full in ENGINES.items()}
@@ -544,5 +540,3 @@ def _resolve_engine(inference: Any) -> Inference:
             "of countless.models.mixed_effects.engines"
         )
     return inference
-
-

@@ -36,7 +36,9 @@ class Formula:
     def parse(cls, text: Any) -> Self:
         """The parts; ValueError, in one sentence with the position, where it is no formula of mixed effects."""
         if not isinstance(text, str):
-            raise ValueError(f"formula must be text such as 'y ~ age + (1 + time | subject)', got {type(text).__name__}")
+            raise ValueError(
+                f"formula must be text such as 'y ~ age + (1 + time | subject)', got {type(text).__name__}"
+            )
         if text.count("~") != 1:
             where = "none" if "~" not in text else f"a second one at position {text.rindex('~') + 1}"
             raise ValueError(f"formula: one '~' must separate the outcome from the rest, got {where} in {text!r}")
@@ -79,9 +81,7 @@ class Formula:
                 found[str(name)] = sorted(frame[name].astype(str).unique())
         return found
 
-    def designs(
-        self, frame: pd.DataFrame, levels: Mapping[str, list[str]]
-    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def designs(self, frame: pd.DataFrame, levels: Mapping[str, list[str]]) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Designs of the effects of each subject, and of those that all share."""
         import pandas as pd
 
@@ -93,7 +93,9 @@ class Formula:
             strange = ~cells.isin(known)
             if strange.any():
                 listed = ", ".join(map(repr, known[:10]))
-                raise ValueError(f"column {name!r}: {cells[strange].iloc[0]!r} was not there in the fit; it had {listed}")
+                raise ValueError(
+                    f"column {name!r}: {cells[strange].iloc[0]!r} was not there in the fit; it had {listed}"
+                )
             table[name] = pd.Categorical(cells, categories=known)
         random = _matrix(self.random, table)
         fixed = _matrix(self.fixed or "0", table)

@@ -159,8 +159,6 @@ def best_clusters(log_weights, densities, labels):
     return moved
 
 
-
-
 @kernel
 def log_densities_of_each(means, precisions, half_log_dets, grams, moments, tau, out):
     """The same where each subject has a law of its own."""

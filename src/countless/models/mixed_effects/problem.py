@@ -104,7 +104,11 @@ class Problem:
             Field("concentration", "number", compared="concentration" in learned),
             *(Field(name, "count" if self.prior.law_of(name).is_count else "number") for name in others),
             Field("noise", "number", compared=is_learned, words="variance of the noise"),
-            *([Field("fixed", "number", ("fixed",), watched=True, words="fixed effects")] if len(self.fixed_mean) else []),
+            *(
+                [Field("fixed", "number", ("fixed",), watched=True, words="fixed effects")]
+                if len(self.fixed_mean)
+                else []
+            ),
             Field("log_factors/*", "number", None, optional=True, compared=False),
             Field("parameters/*", "number", None, per=N_CLUSTERS),
             Field("new/*", "number", None),

@@ -35,7 +35,9 @@ def read_design(design: Any, name: str, n: int | None = None) -> tuple[FloatArra
             f"{name} contains NaN ({where}, row {error.row}); designs must be complete, only outcomes may be missing"
         ) from None
     except ColumnOfText as error:
-        raise ValueError(f"{name}: column {error.column!r} holds text; encode it as numbers, or use a formula") from None
+        raise ValueError(
+            f"{name}: column {error.column!r} holds text; encode it as numbers, or use a formula"
+        ) from None
     if n is not None and len(rows) != n:
         raise ValueError(f"{name} has {len(rows)} rows, but there are {n} visits")
     return rows, names or tuple(f"{name} {j}" for j in range(rows.shape[1]))
@@ -119,7 +121,11 @@ def check_designs(X: FloatArray, fixed: FloatArray, names: tuple[str, ...], fixe
         if length < COLLINEAR:
             weights = np.linalg.lstsq(design[:, kept] / size[kept], column, rcond=None)[0]
             others = [listed[k] for k, weight in zip(kept, weights, strict=True) if abs(weight) > 1e-6]
-            if np.ptp(design[:, j]) == 0.0 and len(others) == 1 and np.ptp(design[:, kept[int(np.argmax(np.abs(weights)))]]) == 0.0:
+            if (
+                np.ptp(design[:, j]) == 0.0
+                and len(others) == 1
+                and np.ptp(design[:, kept[int(np.argmax(np.abs(weights)))]]) == 0.0
+            ):
                 raise ValueError(f"{where}: column {name!r} is constant, as {others[0][1]!r} is; leave one of them out")
             both = ", ".join(repr(other) for _, other in others)
             hint = " (effects of subjects have a mean of their own)" if where == "fixed" else ""

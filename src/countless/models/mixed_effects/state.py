@@ -8,7 +8,7 @@ effects are drawn given the labels for the sake of everything else.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -394,5 +394,3 @@ def _draw_all(family, rng, clusters, slots, free):
 def _draw_some(family, rng, clusters, slots):
     for position in range(slots.size):
         verbs.draw_parameters(family, clusters.statistics, clusters.cache, slots[position], rng, clusters.parameters)
-
-

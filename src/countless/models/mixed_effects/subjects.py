@@ -102,7 +102,6 @@ class Population:
     noise: float
 
 
-
 def fit_population(X: FloatArray, y: FloatArray, fixed: FloatArray, codes: IntArray, n_subjects: int) -> Population:
     """EM on some of the subjects; with few visits or none to spare, spreads and noise stay above small floors.
 
@@ -185,5 +184,3 @@ def _with_floor(covariance: FloatArray, floor: FloatArray) -> FloatArray:
     if smallest < 0.01:
         correlation = (correlation + (0.01 - smallest) * np.eye(len(root))) / (1.01 - smallest)
     return np.asarray(correlation * np.sqrt(np.outer(variance, variance)))
-
-
