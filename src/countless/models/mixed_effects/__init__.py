@@ -1,1 +1,1 @@
-"""MixedEffects: regression coefficients of subjects whose distribution is a mixture with an unknown number of groups."""
+"""MixedEffects: regression coefficients of subjects from a mixture of unknown size."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 HELP = """
 Cluster people by how they develop: regression with effects of each subject, from a mixture of unknown size.
 
-The table has one row per visit. In the formula, brackets hold the effects that each subject has for itself and, behind the
-bar, the column that names the subject: [bold]y ~ age + (1 + time | subject)[/].
+The table has one row per visit. In the formula, brackets hold the effects that each subject has for itself and, behind
+the bar, the column that names the subject: [bold]y ~ age + (1 + time | subject)[/].
 
 Writes into the folder --out: report.html; effects.csv, with the cluster and the effects of each subject; clusters.csv;
 summary.json; and the run itself.
@@ -34,6 +34,8 @@ EXAMPLES = (
     'countless mixed sleep.csv --formula "reaction ~ (1 + days | subject)"',
     'countless mixed growth.csv --formula "distance ~ sex + (1 + age | subject)" --out run --json',
 )
+# What the summary has of each effect of a cluster.
+PARTS = ("mean", "2.5%", "97.5%", "spread")
 # Clusters on the screen.
 MOST_CLUSTERS = 30
 

@@ -51,10 +51,11 @@ ENGINES = {"gibbs": "mixed-effects-gibbs", "map": "mixed-effects-map"}
 class MixedEffects(RunEstimator):
     r"""Linear mixed effects whose distribution over subjects is a mixture with an unknown number of clusters.
 
-    Each subject has regression coefficients of its own, drawn from a mixture of Gaussians under any prior on partitions:
-    subjects of one cluster have similar trajectories, and how many clusters there are is inferred.
+    Each subject has regression coefficients of its own, drawn from a mixture of Gaussians under any prior on
+    partitions: subjects of one cluster have similar trajectories, and how many clusters there are is inferred.
 
-    .. math:: y_{ij} = x_{ij}' \beta_i + f_{ij}' \gamma + \epsilon_{ij}, \qquad \beta_i \sim P, \quad P \sim \text{mixture}
+    .. math:: y_{ij} = x_{ij}' \beta_i + f_{ij}' \gamma + \epsilon_{ij}, \qquad \beta_i \sim P, \quad P \sim
+    \text{mixture}
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ class MixedEffects(RunEstimator):
     prior : str or prior object
         How subjects fall into groups, as for ``DPMixture``.
     noise : float or Gamma, optional
-        Variance of the outcomes about the trajectory of their subject: a number, or the law of its inverse. Default: it is
-        learned, with a law worth two visits.
+        Variance of the outcomes about the trajectory of their subject: a number, or the law of its inverse. Default:
+        it is learned, with a law worth two visits.
     inference : str or inference object
         ``"gibbs"`` (``"auto"`` is the same), ``"map"``, or an object, such as
         ``countless.models.mixed_effects.engines.gibbs.MixedEffectsGibbs(chains=2)``.
@@ -178,14 +179,15 @@ class MixedEffects(RunEstimator):
         Parameters
         ----------
         X : array or DataFrame (visit, D)
-            Design of the effects of each subject, with a column of ones for an intercept; with a ``formula``, the table.
+            Design of the effects of each subject, with a column of ones for an intercept; with a ``formula``, the
+            table.
         y : array (visit,)
             Outcomes; visits whose outcome is NaN are left out.
         groups : array (visit,)
             Subject of each visit; numbers or text, in any order.
         fixed : array or DataFrame (visit, F), optional
-            Design of the effects that all subjects share. The means of the effects in ``X`` are free, so that this needs
-            no intercept.
+            Design of the effects that all subjects share. The means of the effects in ``X`` are free, so that this
+            needs no intercept.
         checkpoint, checkpoint_every
             As for ``DPMixture``.
         """
@@ -263,7 +265,7 @@ class MixedEffects(RunEstimator):
         self.family_ = problem.units.out_of(family)
         self.feature_names_ = data.effect_names
         for name in ("_given", "effects_", "fixed_effects_", "cluster_effects_", "certainty_", "_effect_draws"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
     def _result(self) -> Arrays:
         return {"labels": self.labels_}
@@ -294,7 +296,7 @@ class MixedEffects(RunEstimator):
         check_is_fitted(self, "posterior_")
         mean, covariance = self._given.moments_of_effects()
         low, high = np.quantile(self._effect_draws, [0.025, 0.975], axis=0)
-        parts = {}
+        parts: dict[Any, Any] = {}
         for j, name in enumerate(self.feature_names_):
             spread = np.sqrt(covariance[:, j, j])
             columns = {"mean": mean[:, j], "sd": spread, "2.5%": low[:, j], "97.5%": high[:, j]}
@@ -308,7 +310,7 @@ class MixedEffects(RunEstimator):
 
         check_is_fitted(self, "posterior_")
         data = self.posterior_.data
-        drawn = self.posterior_.fixed.reshape(self.posterior_.n_draws, -1)
+        drawn = self.posterior_.fixed.reshape(self.posterior_.n_draws, len(data.fixed_names))
         low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
         columns = {"mean": drawn.mean(axis=0), "sd": drawn.std(axis=0), "2.5%": low, "97.5%": high}
         return pd.DataFrame(columns, index=pd.Index(data.fixed_names, name="column"))
@@ -334,7 +336,8 @@ class MixedEffects(RunEstimator):
         return pd.DataFrame(rows, index=pd.Index(range(self.n_clusters_), name="cluster"))
 
     def summary(self) -> pd.DataFrame:
-        """Means of the effects over subjects, fixed effects, deviations of effects over subjects, and noise, one per line.
+        """Means of the effects over subjects, fixed effects, deviations of effects over subjects, and noise, one per
+        line.
 
         For readers of statsmodels: "mean" are its fixed effects, "sd of" the roots of its variance components.
 
@@ -408,12 +411,12 @@ class MixedEffects(RunEstimator):
         X : array (visit, D)
             Design of the effects; with a formula, the table.
         groups : array (visit,), optional
-            Subjects. Those of the fit have their own effects, new ones those of the mixture; without ``groups`` each visit
-            is one of a new subject.
+            Subjects. Those of the fit have their own effects, new ones those of the mixture; without ``groups`` each
+            visit is one of a new subject.
         fixed : array (visit, F), optional
         interval : float, optional
-            Probability of an interval of the outcome, such as 0.95. Then the result is a DataFrame with the columns mean,
-            lower and upper.
+            Probability of an interval of the outcome, such as 0.95. Then the result is a DataFrame with the columns
+            mean, lower and upper.
         n_draws : int
             Draws that the interval is taken from.
 
@@ -476,7 +479,7 @@ class MixedEffects(RunEstimator):
             splits = self._splitter(cv, GroupKFold).split(X, y[seen], groups[seen])
             parts = [(clone(self).fit(X.iloc[train]), X.iloc[test]) for train, test in splits]
             return np.array([model.score(test.reset_index(drop=True)) for model, test in parts])
-        design, names = read_design(X, "X")
+        design, _ = read_design(X, "X")
         shared, _ = read_design(fixed, "fixed", len(design))
         outcomes, subjects = read_outcomes(y, len(design)), read_groups(groups, len(design))
         seen = ~np.isnan(outcomes)

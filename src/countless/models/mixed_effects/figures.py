@@ -29,13 +29,13 @@ def trajectories(model: Any, column: str | int | None = None, ax: Axes | None = 
     data = model.posterior_.data
     j = _column(data, column)
     ax = axes(ax)
-    shared = data.fixed @ model.posterior_.fixed.reshape(-1, data.fixed.shape[1]).mean(axis=0)
+    shared = data.fixed @ model.posterior_.fixed.mean(axis=(0, 1))
     shown = np.unique(np.linspace(0, data.n_subjects - 1, min(MOST_LINES, data.n_subjects)).astype(int))
     faint = 0.5 if len(shown) < 60 else 0.22
     order = np.argsort(data.X[:, j], kind="stable")
     for i in shown:
         at = order[data.codes[order] == i]
-        style = {"marker": "o", "markersize": 2.0} if len(at) < 12 else {}
+        style: dict[str, Any] = {"marker": "o", "markersize": 2.0} if len(at) < 12 else {}
         shade = colour(int(model.labels_[i]))
         ax.plot(data.X[at, j], data.y[at] - shared[at], color=shade, alpha=faint, lw=0.8, zorder=1, **style)
     table = model.cluster_effects_

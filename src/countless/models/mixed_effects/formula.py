@@ -1,8 +1,8 @@
 """Formulas such as ``y ~ age + (1 + time | subject)``, read with the package formulaic.
 
 The part in brackets is the design of the effects of each subject, what remains that of the effects that all share. The
-effects of subjects have a mean of their own, so that columns of the second that are in the first, the intercept most of all,
-are left out of the second.
+effects of subjects have a mean of their own, so that columns of the second that are in the first, the intercept most
+of all, are left out of the second.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Formula:
             found = re.search(rf"\b{name}\(", text)
             if found:
                 raise ValueError(
-                    f"formula: {name}(...) at position {found.start() + 1} depends on the whole column; compute it first"
+                    f"formula: {name}(...) at position {found.start() + 1} looks at the whole column; compute it first"
                 )
         return cls(outcome, fixed, random, group)
 
@@ -142,7 +142,7 @@ def _bracket_with_bar(text: str, start: int) -> tuple[int, int]:
 
 def _matrix(terms: str, frame: pd.DataFrame, missing: str = "raise") -> pd.DataFrame:
     try:
-        import formulaic
+        import formulaic  # type: ignore[import-not-found,unused-ignore]
     except ModuleNotFoundError:
         raise ImportError("formula: formulaic is not installed; install it with: pip install formulaic") from None
     import pandas as pd

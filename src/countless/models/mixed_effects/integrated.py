@@ -1,7 +1,8 @@
 """Subjects whose effects are integrated out: a family for kernels, where the covariance within a cluster is known.
 
-With P the precision of the effects about the mean mu of their cluster, tau that of the noise, S = X'X and q = X'r of one
-subject (r what fixed effects leave of its outcomes), the effects have the precision M = P + tau S given everything, and
+With P the precision of the effects about the mean mu of their cluster, tau that of the noise, S = X'X and q = X'r of
+one subject (r what fixed effects leave of its outcomes), the effects have the precision M = P + tau S given
+everything, and
 
     log p(y | mu) = h' mu - mu' W mu / 2 + c + terms that no cluster can change,
     W = P M^-1 tau S,    h = P M^-1 tau q,    c = (log |P| - log |M| + tau^2 q' M^-1 q) / 2

@@ -6,8 +6,8 @@ latter is a normal law of random precision: with nu degrees of freedom, location
     beta | w ~ N(m, (w Q)^-1),    w ~ Gamma(nu / 2, rate nu / 2)
 
 (for independent columns, one w for each). Kernels ask for it as a row of numbers: m, then Q packed by columns, half of
-log det Q, and for each w the number nu and the constant of its density (``moves.placing``). Laws of given parameters have
-the same form without any w.
+log det Q, and for each w the number nu and the constant of its density (``moves.placing``). Laws of given parameters
+have the same form without any w.
 """
 
 from __future__ import annotations
@@ -172,9 +172,9 @@ def means_and_precisions(hyper: Any, parameters: FloatArray) -> tuple[FloatArray
     if isinstance(hyper, NormalInverseGamma):
         return parameters[:, :d].copy(), parameters[:, d:, None] * np.eye(d)
     within = within_precision(hyper)
-    means = parameters.copy()
+    means: FloatArray = parameters.copy()
     if isinstance(hyper, KnownCovariance):
-        means = np.linalg.solve(hyper.whitener, parameters.T).T
+        means = np.asarray(np.linalg.solve(hyper.whitener, parameters.T).T, dtype=np.float64)
     return np.ascontiguousarray(means), np.tile(within, (n, 1, 1))
 
 
@@ -188,7 +188,7 @@ def within_precision(hyper: Any) -> FloatArray:
 def prior_of_means(hyper: Any) -> tuple[FloatArray, FloatArray]:
     """Prior mean and precision of the mean of a cluster, for families of known covariance."""
     if isinstance(hyper, KnownCovariance):
-        mean = np.linalg.solve(hyper.whitener, hyper.mean)
+        mean: FloatArray = np.asarray(np.linalg.solve(hyper.whitener, hyper.mean), dtype=np.float64)
         return mean, np.asarray(hyper.whitener.T @ (hyper.whitener / hyper.variance[:, None]))
     return hyper.mean.copy(), np.eye(hyper.mean.size) / hyper.mean_variance[0]
 

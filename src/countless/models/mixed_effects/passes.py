@@ -1,6 +1,7 @@
 """One pass over the subjects given the parameters of their clusters: effects, their laws, sums for the fixed effects.
 
-With mu, P the mean and precision of the subject's cluster, tau the precision of the noise, S = X'X, q = X'(y - F gamma):
+With mu, P the mean and precision of the subject's cluster, tau the precision of the noise, S = X'X, q = X'(y - F
+gamma):
 
     M = P + tau S,    beta | y ~ N(mu + M^-1 e, M^-1),    e = tau (q - S mu),
     log p(y) = (log |P| - log |M|) / 2 + mu' (tau q + e) / 2 + e' M^-1 e / 2 + terms without the cluster

@@ -1,8 +1,9 @@
 """What draws of mixed effects say of effects and new visits: of subjects of the fit, and of new ones.
 
-Given one draw (labels z, means mu and covariances Sigma of clusters, noise, fixed effects) the effects of subject i of the
-fit are N(b_i, C_i), those of a new one a mixture of N(mu_k, Sigma_k) with the weights of the prior for one more subject, and
-the outcomes of the visits of one subject are jointly normal. Averages over draws are then exact but for the draws themselves.
+Given one draw (labels z, means mu and covariances Sigma of clusters, noise, fixed effects) the effects of subject i of
+the fit are N(b_i, C_i), those of a new one a mixture of N(mu_k, Sigma_k) with the weights of the prior for one more
+subject, and the outcomes of the visits of one subject are jointly normal. Averages over draws are then exact but for
+the draws themselves.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ class Given:
     def moments_of_effects(self) -> tuple[FloatArray, FloatArray]:
         """Posterior means and covariances of the effects, in the user's units."""
         units, draws = self.problem.units, self.some()
-        total = square = inner = 0.0
+        total: Any = 0.0
+        square: Any = 0.0
+        inner: Any = 0.0
         for number in draws:
             means, covariances = self.laws(self.draw(number))
             total, inner = total + means, inner + covariances
@@ -153,7 +156,7 @@ class Given:
 
         In the order of the sorted codes.
         """
-        problem, units = self.problem, self.problem.units
+        units = self.problem.units
         who, which = np.unique(codes, return_inverse=True)
         sums = units.sums(X, y, fixed, which.reshape(-1), len(who))
         squares, fixed_moments, fixed_grams = self._squares(X, y, fixed, which.reshape(-1), len(who))
@@ -193,4 +196,4 @@ class Given:
         left = (y - X @ units.centre - fixed @ units.fixed_centre) / units.noise
         scaled = fixed * (units.fixed_scale / units.noise)
         sums = Sums.of(scaled, left, scaled, which, n)
-        return np.bincount(which, left**2, minlength=n), sums.moments, sums.grams
+        return np.bincount(which, left**2, minlength=n).astype(np.float64), sums.moments, sums.grams

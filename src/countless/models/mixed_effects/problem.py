@@ -97,6 +97,7 @@ class Problem:
         learned = self.prior.learned_names
         others = [name for name in learned if name != "concentration"]
         is_learned = self.noise.fixed is None
+        fixed = Field("fixed", "number", ("fixed",), watched=True, words="fixed effects")
         return (
             Field("labels", "labels", ("subject",), of=N_CLUSTERS),
             Field(N_CLUSTERS, "count", words="number of clusters"),
@@ -104,11 +105,7 @@ class Problem:
             Field("concentration", "number", compared="concentration" in learned),
             *(Field(name, "count" if self.prior.law_of(name).is_count else "number") for name in others),
             Field("noise", "number", compared=is_learned, words="variance of the noise"),
-            *(
-                [Field("fixed", "number", ("fixed",), watched=True, words="fixed effects")]
-                if len(self.fixed_mean)
-                else []
-            ),
+            *([fixed] if len(self.fixed_mean) else []),
             Field("log_factors/*", "number", None, optional=True, compared=False),
             Field("parameters/*", "number", None, per=N_CLUSTERS),
             Field("new/*", "number", None),

@@ -19,7 +19,7 @@ COLLINEAR = 1e-9
 
 def read_design(design: Any, name: str, n: int | None = None) -> tuple[FloatArray, tuple[str, ...]]:
     """A design as float64 with the names of its columns; None is a design without columns."""
-    if design is None:
+    if design is None or (getattr(design, "ndim", 0) == 2 and design.shape[1] == 0 and name == "fixed"):
         return np.empty((n or 0, 0)), ()
     if hasattr(design, "columns") and hasattr(design, "to_numpy"):
         names = tuple(str(column) for column in design.columns)
@@ -36,7 +36,7 @@ def read_design(design: Any, name: str, n: int | None = None) -> tuple[FloatArra
         ) from None
     except ColumnOfText as error:
         raise ValueError(
-            f"{name}: column {error.column!r} holds text; encode it as numbers, or use a formula"
+            f"{name}: column {error.column!r} holds text; turn it into numbers, or use a formula"
         ) from None
     if n is not None and len(rows) != n:
         raise ValueError(f"{name} has {len(rows)} rows, but there are {n} visits")

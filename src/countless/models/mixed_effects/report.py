@@ -17,11 +17,11 @@ MOST_SUBJECTS = 500
 def sections(model: Any, most_rows: int) -> list[Section | None]:
     """Trajectories, clusters, coefficients, number of clusters, effects, and the subjects."""
     posterior = model.posterior_
-    found = [
+    found: list[Section | None] = [
         image(
             "trajectories",
             "Who develops alike?",
-            figures.trajectories(model).figure,
+            picture_of(figures.trajectories(model)),
             "Outcomes of the subjects, coloured by cluster, with the mean of each cluster.",
         ),
         _clusters(model),
@@ -34,12 +34,17 @@ def sections(model: Any, most_rows: int) -> list[Section | None]:
         image(
             "effects",
             "The effects",
-            figures.effects(model).figure,
+            picture_of(figures.effects(model)),
             "Posterior means of the effects of the subjects, coloured by cluster.",
         )
     )
     found.append(_subjects(model, min(most_rows, MOST_SUBJECTS)))
     return found
+
+
+def picture_of(ax: Any) -> Any:
+    """The figure of some axes."""
+    return ax.figure
 
 
 def _clusters(model: Any) -> Section:

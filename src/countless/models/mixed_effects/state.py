@@ -1,8 +1,8 @@
 """The state of mixed effects: labels, effects, parameters of clusters, noise, fixed effects, hyperparameters.
 
-Two kinds. Where effects are drawn along with the labels they are the rows of the partition, whose clusters are those of the
-family. Where they are integrated out the rows are what a subject says about the mean of its cluster (``integrated``), and
-effects are drawn given the labels for the sake of everything else.
+Two kinds. Where effects are drawn along with the labels they are the rows of the partition, whose clusters are those
+of the family. Where they are integrated out the rows are what a subject says about the mean of its cluster
+(``integrated``), and effects are drawn given the labels for the sake of everything else.
 """
 
 from __future__ import annotations
@@ -184,9 +184,11 @@ class State(Partition):
             draw |= {f"log_factors/{name}": values for name, values in problem.law.by_name(self.offsets).items()}
         mean, precision = means_and_precisions(self.plain.hyper, self.theta.fresh)
         draw["parameters/mean"] = units.means(self.theta.means)
-        draw["parameters/covariance"] = units.covariances(np.linalg.inv(self.theta.precisions))
+        draw["parameters/covariance"] = units.covariances(
+            np.asarray(np.linalg.inv(self.theta.precisions), dtype=np.float64)
+        )
         draw["new/mean"] = units.means(mean)[0]
-        draw["new/covariance"] = units.covariances(np.linalg.inv(precision))[0]
+        draw["new/covariance"] = units.covariances(np.asarray(np.linalg.inv(precision), dtype=np.float64))[0]
         return draw
 
     def status(self) -> str:

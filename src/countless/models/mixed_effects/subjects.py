@@ -1,9 +1,9 @@
 """Subjects as sums over their visits, the units of the arithmetic, and what one Gaussian population would look like.
 
-A subject enters through X'X, X'y, X'F and its number of visits. The arithmetic works on outcomes less those of an average
-subject, in units of the noise, and on effects less their mean, in units of their deviation, so that numbers near one
-meet whatever the units of the table. Average, deviation and noise are those of a linear mixed model of one Gaussian
-population, found by EM (Laird and Ware 1982); default base measures are set from them too.
+A subject enters through X'X, X'y, X'F and its number of visits. The arithmetic works on outcomes less those of an
+average subject, in units of the noise, and on effects less their mean, in units of their deviation, so that numbers
+near one meet whatever the units of the table. Average, deviation and noise are those of a linear mixed model of one
+Gaussian population, found by EM (Laird and Ware 1982); default base measures are set from them too.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class Population:
 def fit_population(X: FloatArray, y: FloatArray, fixed: FloatArray, codes: IntArray, n_subjects: int) -> Population:
     """EM on some of the subjects; with few visits or none to spare, spreads and noise stay above small floors.
 
-    In the basis in which the columns of X are orthonormal over all visits, so that their units and origins do not matter.
+    In the basis in which the columns of X are orthonormal over all visits, so that their units and origins do not
+    matter.
     """
     n, d = X.shape
     f = fixed.shape[1]
@@ -139,8 +140,8 @@ def _em(sums: Sums) -> Population:
     covariance = np.diag(noise / np.maximum(mean_gram, 1e-12))
     mean, fixed = np.zeros(d), np.zeros(f)
     for _ in range(EM_ROUNDS):
-        inverse = np.linalg.inv(covariance)
-        posterior = np.linalg.inv(inverse + sums.grams / noise)
+        inverse: FloatArray = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+        posterior: FloatArray = np.asarray(np.linalg.inv(inverse + sums.grams / noise), dtype=np.float64)
         mean, fixed = _least_squares(sums, posterior, inverse, noise)
         moments = sums.moments - sums.crosses @ fixed
         away = np.einsum("nij,nj->ni", posterior, moments - sums.grams @ mean) / noise
@@ -170,7 +171,7 @@ def _least_squares(
     score[:d] = np.einsum("nij,nj->i", weighted, sums.moments) / noise
     score[d:] = sums.fixed_moment / noise - np.einsum("nia,ni->a", solved, sums.moments) / noise**2
     information += 1e-9 * np.diag(np.maximum(np.diag(information), 1e-12))
-    found = np.linalg.lstsq(information, score, rcond=None)[0]
+    found: FloatArray = np.asarray(np.linalg.lstsq(information, score, rcond=None)[0], dtype=np.float64)
     return found[:d], found[d:]
 
 

@@ -1,9 +1,10 @@
-"""The units of the arithmetic: effects of one Gaussian population are about standard normal in them, and so is the noise.
+"""The units of the arithmetic: effects of one Gaussian population are about standard normal in them, and so is the
+noise.
 
     beta = centre + basis @ beta',    gamma = fixed_centre + fixed_scale gamma',    residuals in units of ``noise``
 
-Families with full covariance are moved into any basis; one whose columns are independent keeps its columns, and a spherical
-one keeps their proportions.
+Families with full covariance are moved into any basis; one whose columns are independent keeps its columns, and a
+spherical one keeps their proportions.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Units:
         covariance = population.covariance
         d = len(covariance)
         if isinstance(family, (Gaussian, GaussianKnownCovariance)):
-            basis = np.linalg.cholesky(covariance)
+            basis: FloatArray = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
         elif isinstance(family, SphericalGaussian):
             basis = np.eye(d) * np.sqrt(np.trace(covariance) / d)
         else:
@@ -64,11 +65,16 @@ class Units:
 
     def into(self, family: Family) -> Family:
         """The family of effects in these units; what is left open stays open."""
-        return _moved(family, np.linalg.inv(self.basis), self.centre, -np.linalg.solve(self.basis, self.centre))
+        return _moved(family, _inverse(self.basis), self.centre, self._image())
 
     def out_of(self, family: Family) -> Family:
         """The family of effects in the user's units."""
-        return _moved(family, self.basis, -np.linalg.solve(self.basis, self.centre), self.centre)
+        return _moved(family, self.basis, self._image(), self.centre)
+
+    def _image(self) -> FloatArray:
+        """Effects of zero in these units."""
+        image: FloatArray = np.asarray(-np.linalg.solve(self.basis, self.centre), dtype=np.float64)
+        return image
 
     def means(self, means: FloatArray) -> FloatArray:
         """Means of effects (..., D) in the user's units."""
@@ -77,6 +83,11 @@ class Units:
     def covariances(self, covariances: FloatArray) -> FloatArray:
         """Covariances of effects (..., D, D) in the user's units."""
         return np.asarray(self.basis @ covariances @ self.basis.T)
+
+
+def _inverse(matrix: FloatArray) -> FloatArray:
+    inverse: FloatArray = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    return inverse
 
 
 def _moved(family: Family, matrix: FloatArray, origin: FloatArray, image: FloatArray) -> Family:

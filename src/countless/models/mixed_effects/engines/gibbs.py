@@ -13,7 +13,6 @@ from ....partitions.moves.split_merge import split_merge_moves
 from ....partitions.moves.sweeps import GibbsSweep
 from ..moves.given import DrawEffects, DrawFixed, DrawNoise, DrawParameters, LearnFamily
 from ..moves.placing import PlaceSubjects
-from ..problem import Problem
 
 
 @register("mixed-effects-gibbs")
@@ -64,10 +63,10 @@ class MixedEffectsGibbs(Sampler):
     def schedule(self) -> Schedule:
         """The moves of one sweep; each chain has its own."""
         subjects: list[Any] = [ForgetConcentration(), SweepSubjects(), *split_merge_moves(self.split_merge)]
-        given = [LearnFamily(), DrawParameters(), DrawFixed(), DrawNoise()]
+        given: list[Any] = [LearnFamily(), DrawParameters(), DrawFixed(), DrawNoise()]
         return Schedule([*subjects, DrawEffects(), ConcentrationUpdate(), *given])
 
-    def sweep_cost(self, problem: Problem) -> float:
+    def sweep_cost(self, problem: Any) -> float:
         """Entries of a subject's sums, for the expected number of clusters."""
         d = problem.n_effects
         clusters = max(1.0, problem.prior.expected_clusters(problem.n_subjects))

@@ -1,9 +1,10 @@
 """MAP for mixed effects: labels, parameters of clusters, fixed effects and noise at a mode, effects integrated out.
 
-The scheme of Raykov et al. (2016, section 7) with two changes. They put effects at their modes too, where a joint mode is
-far narrower than the effects themselves; here effects are integrated out. And what is raised is the exact log joint
-of the outcomes, labels, parameters, fixed effects and noise (``State.log_joint``): labels by conditional modes, all else by
-EM with the effects as missing data (Meng and Rubin 1993), clusters by splits and merges that are kept only if it rises.
+The scheme of Raykov et al. (2016, section 7) with two changes. They put effects at their modes too, where a joint mode
+is far narrower than the effects themselves; here effects are integrated out. And what is raised is the exact log joint
+of the outcomes, labels, parameters, fixed effects and noise (``State.log_joint``): labels by conditional modes, all
+else by EM with the effects as missing data (Meng and Rubin 1993), clusters by splits and merges that are kept only if
+it rises.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class _Search:
         self.objective = [self.state.log_joint()]
 
     def _started(self, labels: IntArray, like: State | None = None) -> State:
-        """A state with these labels, and parameters at their modes given the effects of one population, or of ``like``."""
+        """A state with these labels, and parameters at their modes given effects under one population or ``like``."""
         problem = self.problem
         if like is None:
             state = state_class(problem)(problem, labels, problem.prior.initial(1))
@@ -188,9 +189,10 @@ def _main_line(effects: FloatArray) -> FloatArray:
 
 
 def _relabel(state: State) -> int:
-    """Each subject to the cluster of largest weight times density, one after the other in effect; returns how many move.
+    """Each subject to the cluster of largest weight times density; returns how many move.
 
-    Weights are those of all subjects as they are, so that moving many at once might lower the log joint; then nothing moves.
+    Weights are those of all subjects as they are, so that moving many at once might lower the log joint; then nothing
+    moves.
     """
     problem, theta = state.problem, state.theta
     labels = state.partition()
@@ -249,7 +251,6 @@ def _expectation(state: State, like: State | None = None, labels: IntArray | Non
 
 def _maximise(state: State, effects: FloatArray, covariances: FloatArray) -> None:
     """Parameters of clusters, noise, fixed effects and numbers of the prior at their modes given expected effects."""
-    problem = state.problem
     labels = state.partition()
     _set_parameters(state, effects, covariances, labels)
     _set_noise(state, effects, covariances)

@@ -1,8 +1,8 @@
 """Everything that is drawn given the labels: effects, fixed effects, noise, hyperparameters, parameters of clusters.
 
-Given the labels all of these are the Gibbs steps of a linear mixed model with known groups. Fixed effects are drawn with the
-effects integrated out, given the parameters of the clusters, and the effects right after them: a column that is constant
-within subjects and the effects themselves would otherwise hold each other back.
+Given the labels all of these are the Gibbs steps of a linear mixed model with known groups. Fixed effects are drawn
+with the effects integrated out, given the parameters of the clusters, and the effects right after them: a column that
+is constant within subjects and the effects themselves would otherwise hold each other back.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ class DrawFixed:
             state.effects,
             np.empty((0, d)),
         )
+        if not problem.integrates:
+            state.changed()
 
 
 def fixed_law(state: Any, theta: Any, labels: Any) -> tuple[Any, Any]:
@@ -102,7 +104,7 @@ class DrawNoise:
     name = "noise"
 
     def step(self, rng: np.random.Generator, state: Any) -> None:
-        """Update ``state`` in place."""
+        """Update ``state`` in place; it also brings up to date what was integrated out, as the last move of a sweep."""
         problem = state.problem
         noise = problem.noise
         if noise.fixed is None:
@@ -110,4 +112,5 @@ class DrawNoise:
             shape = noise.shape + 0.5 * problem.sums.n_visits
             rate = noise.rate + 0.5 * max(float(left), 0.0)
             state.noise_precision = max(float(rng.standard_gamma(shape)) / rate, math.ulp(0.0))
-        state.changed()
+        if problem.integrates:
+            state.changed()

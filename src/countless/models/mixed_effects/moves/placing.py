@@ -1,17 +1,17 @@
 """Label and effects of one subject after the other, drawn together given those of all others.
 
 Effects are drawn along with the labels where the covariance of a cluster is unknown. A label given the effects alone
-would hardly move: effects that belong to one cluster fit no other. So subject i leaves its cluster and both are drawn at
-once. The law of its effects in a cluster is normal given random precisions w (``kinds``), and its outcomes are normal
-given its effects, so that given w the effects integrate out:
+would hardly move: effects that belong to one cluster fit no other. So subject i leaves its cluster and both are drawn
+at once. The law of its effects in a cluster is normal given random precisions w (``kinds``), and its outcomes are
+normal given its effects, so that given w the effects integrate out:
 
     p(z_i = k | w, y) ~ (n_k + offset) p_k(w) |w Q_k|^1/2 |M|^-1/2 exp(m'(h - G m / 2) + e'M^-1 e / 2),
     G = tau S,  h = tau q,  e = h - G m,  M = w Q_k + G,
 
 and then beta_i | z_i ~ N(m + M^-1 e, M^-1). Before that, w is drawn given label and effects as they were. It is a
 different number of a different scale in every cluster; what all share is its place u on the line of Wilson and Hilferty
-(1931), w = (1 - a + u sqrt(a))^3 with a = 2 / (9 nu), where u is nearly standard normal whatever nu is. The density of u in
-each cluster is exact, with the Jacobian 3 (1 - a + u sqrt(a))^2 sqrt(a); so is the draw.
+(1931), w = (1 - a + u sqrt(a))^3 with a = 2 / (9 nu), where u is nearly standard normal whatever nu is. The density of
+u in each cluster is exact, with the Jacobian 3 (1 - a + u sqrt(a))^2 sqrt(a); so is the draw.
 """
 
 from __future__ import annotations
