@@ -333,7 +333,9 @@ class MixedEffects(RunEstimator):
                 row |= {(name, "mean"): float(means[:, j].mean()), (name, "2.5%"): low, (name, "97.5%"): high}
                 row[name, "spread"] = spread
             rows.append(row)
-        return pd.DataFrame(rows, index=pd.Index(range(self.n_clusters_), name="cluster"))
+        frame = pd.DataFrame(rows, index=pd.Index(range(self.n_clusters_), name="cluster"))
+        frame.columns = pd.MultiIndex.from_tuples(list(rows[0]))
+        return frame
 
     def summary(self) -> pd.DataFrame:
         """Means of the effects over subjects, fixed effects, deviations of effects over subjects, and noise, one per

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,21 +20,20 @@ from ....chains.engine import Inference, register
 from ....chains.jobs import Monitor, run_jobs
 from ....chains.watch import Watch
 from ....core.jit import kernel
+from ....core.special import solve_transposed
 from ....core.validate import by_first_appearance, whole_number
 from ....families import verbs
 from ....partitions.clusters import Clusters
 from ....partitions.moves.concentration import to_mode
 from ....partitions.scores import log_seat_weights
 from ....partitions.seats import FloatArray, IntArray
-from ....partitions.sums import add_by_label
 from ..moves.given import fixed_law
-from ..passes import best_clusters, effects_given, log_densities
+from ..passes import absorb, best_clusters, log_densities
 from ..problem import Problem
 from ..state import State, state_class
-from ..subjects import unpacked
 
-# Gain of the log joint below which a climb ends, and rounds of it at most.
-LEAST_GAIN, MOST_ROUNDS = 0.01, 200
+# Gain of the log joint, and the same for each subject, below which a climb ends, and rounds of it at most.
+LEAST_GAIN, GAIN_OF_ONE, MOST_ROUNDS = 0.01, 1e-5, 200
 # Rounds that a split gets to show what it is worth.
 TRIAL_ROUNDS = 8
 
@@ -111,7 +110,7 @@ class _Search:
             state = state_class(problem)(problem, labels, fixed)
             state.noise_precision = like.noise_precision
             state.set_fixed(like.fixed)
-        _maximise(state, *_expectation(state, like, labels))
+        _maximise(state, like)
         return state
 
     def run(self, monitor: Monitor) -> None:
@@ -125,11 +124,12 @@ class _Search:
             if not self.objective[-1] > before + LEAST_GAIN:
                 break
 
-    def _climb(self, state: State, rounds: int, objective: list[float], least: float = LEAST_GAIN) -> None:
+    def _climb(self, state: State, rounds: int, objective: list[float], least: float = 0.0) -> None:
         """Labels, then everything else, in turn."""
+        least = max(least, LEAST_GAIN, GAIN_OF_ONE * self.problem.n_subjects)
         for _ in range(rounds):
             moved = _relabel(state)
-            _maximise(state, *_expectation(state))
+            _maximise(state)
             objective.append(max(state.log_joint(), objective[-1]) if objective else state.log_joint())
             if moved == 0 and len(objective) > 1 and objective[-1] - objective[-2] < least:
                 break
@@ -226,63 +226,72 @@ def _order(labels: IntArray) -> IntArray:
     return found[np.argsort(first)]
 
 
-def _expectation(state: State, like: State | None = None, labels: IntArray | None = None) -> Any:
-    """Means and covariances of the effects given the parameters; those of ``like`` are of another partition."""
-    problem = state.problem
-    n, d = problem.sums.moments.shape
+def _maximise(state: State, like: State | None = None) -> None:
+    """Parameters of clusters, noise, fixed effects and numbers of the prior at their modes given expected effects.
+
+    Expectations are under the present parameters; at a beginning, under those of ``like``, which has another
+    partition, or of one standard population.
+    """
+    problem, labels, d = state.problem, state.partition(), state.effects.shape[1]
     source = state if like is None else like
+    own = labels if like is None else like.partition()
     if source.theta is None:
-        theta, own = (np.zeros((1, d)), np.eye(d)[None]), np.zeros(n, dtype=np.int64)
+        means, precisions, own = np.zeros((1, d)), np.eye(d)[None], np.zeros_like(labels)
     else:
-        theta, own = (source.theta.means, source.theta.precisions), source.partition()
-    covariances = np.empty((n, d * (d + 1) // 2))
-    effects_given(
-        *theta,
-        own,
-        problem.grams,
-        state.moments,
-        state.noise_precision,
-        np.empty((0, d)),
-        state.effects,
-        covariances,
+        means, precisions = source.theta.means, source.theta.precisions
+    clusters = Clusters(problem.family, state.n_clusters + 1)
+    hyper, arrays = state.plain.hyper, clusters.arrays
+    tau, work = state.noise_precision, arrays.work
+    left = _expect(
+        hyper, means, precisions, own, labels, problem.grams, state.moments, tau, state.effects, arrays.statistics, work
     )
-    return state.effects, unpacked(covariances, d)
-
-
-def _maximise(state: State, effects: FloatArray, covariances: FloatArray) -> None:
-    """Parameters of clusters, noise, fixed effects and numbers of the prior at their modes given expected effects."""
-    labels = state.partition()
-    _set_parameters(state, effects, covariances, labels)
-    _set_noise(state, effects, covariances)
+    n = state.n_clusters
+    log_prior = _estimate_all(hyper, arrays.statistics, arrays.cache, arrays.parameters, work, n)
+    state._set_theta(arrays.parameters[:n].copy(), arrays.parameters[n:].copy(), float(log_prior))
+    noise = problem.noise
+    if noise.fixed is None:
+        # The mode of log precision: its law and the likelihood are those of a gamma.
+        rate = noise.rate + 0.5 * max(problem.square_at(state.fixed) + float(left), 0.0)
+        state.noise_precision = (noise.shape + 0.5 * problem.sums.n_visits) / rate
     if len(state.fixed):
         state.set_fixed(np.linalg.solve(*fixed_law(state, state.theta, labels)))
     to_mode(state)
 
 
-def _set_parameters(state: State, effects: FloatArray, covariances: FloatArray, labels: IntArray) -> None:
-    """The mode given expected statistics: quadratic ones are those of 2 D points about the mean of each effect."""
-    problem, d = state.problem, effects.shape[1]
-    root = np.linalg.cholesky(covariances) * math.sqrt(d)
-    points = np.concatenate([effects + sign * root[:, :, j] for j in range(d) for sign in (1.0, -1.0)])
-    n_clusters = state.n_clusters
-    clusters = Clusters(problem.family, n_clusters + 1)
-    hyper, arrays = state.plain.hyper, clusters.arrays
-    weights = np.full(len(points), 0.5 / d)
-    add_by_label(hyper, np.ascontiguousarray(points), weights, np.tile(labels, 2 * d), arrays.statistics, arrays.work)
-    log_prior = _estimate_all(hyper, arrays.statistics, arrays.cache, arrays.parameters, arrays.work, n_clusters)
-    state._set_theta(arrays.parameters[:n_clusters].copy(), arrays.parameters[n_clusters:].copy(), float(log_prior))
+@kernel
+def _expect(family, means, precisions, own, labels, grams, moments, tau, effects, statistics, work):
+    """Expected statistics of the effects by label, and what effects take, in expectation, from the squared residuals.
 
-
-def _set_noise(state: State, effects: FloatArray, covariances: FloatArray) -> None:
-    """The mode of log precision given expected squared residuals; its law and likelihood are those of a gamma."""
-    problem = state.problem
-    noise, grams = problem.noise, problem.sums.grams
-    if noise.fixed is not None:
-        return
-    left = problem.square_at(state.fixed) - 2.0 * float(np.sum(effects * state.moments))
-    left += float(np.einsum("ni,nij,nj->", effects, grams, effects) + np.sum(grams * covariances))
-    shape = noise.shape + 0.5 * problem.sums.n_visits
-    state.noise_precision = shape / (noise.rate + 0.5 * max(left, 0.0))
+    Statistics are quadratic in the effects: their expectation is their mean over the 2 D points at sqrt(D) times the
+    columns of a root of the covariance M^-1 = L^-T L^-1 on either side of the mean.
+    """
+    n, d = moments.shape
+    factor, solved, column, point = np.empty((1, d * (d + 1) // 2)), np.empty(d), np.empty(d), np.empty(d)
+    left, far = 0.0, math.sqrt(d)
+    for i in range(n):
+        k, into = own[i], labels[i]
+        absorb(means[k], precisions[k], grams[i], moments[i], tau, factor, solved)
+        solve_transposed(factor, 0, 0, d, solved)
+        for j in range(d):
+            effects[i, j] = means[k, j] + solved[j]
+        for a in range(d):
+            for j in range(d):
+                column[j] = far if j == a else 0.0
+            solve_transposed(factor, 0, 0, d, column)
+            for sign in (1.0, -1.0):
+                entry = 0
+                for j in range(d):
+                    point[j] = effects[i, j] + sign * column[j]
+                verbs.row_statistics(family, point, work)
+                for s in range(statistics.shape[1]):
+                    statistics[into, s] += work[s] / (2.0 * d)
+                for j in range(d):
+                    inner = grams[i, entry] * point[j] - 2.0 * moments[i, j]
+                    for r in range(1, d - j):
+                        inner += 2.0 * grams[i, entry + r] * point[j + r]
+                    left += inner * point[j] / (2.0 * d)
+                    entry += d - j
+    return left
 
 
 @kernel
