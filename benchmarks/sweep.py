@@ -13,7 +13,7 @@ from common import print_table, use_shared
 
 import countless as cl
 from countless.inference import Problem, State
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.sweeps import GibbsSweep
 
 use_shared("yardstick")
 import gibbs_yardstick  # noqa: E402

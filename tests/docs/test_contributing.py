@@ -12,7 +12,7 @@ import pytest
 import countless as cl
 from countless.chains.schedule import Schedule
 from countless.inference import Problem, State
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.sweeps import GibbsSweep
 from countless.priors import CRP
 from exact.enumeration import exact_posterior, expected_total_variation, frequencies, partitions, total_variation
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from countless.inference import Problem
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import GibbsSweep
 from countless.partitions.proposals import carve, propose, split_merge
 from countless.priors import PitmanYor
 

@@ -9,7 +9,7 @@ import pytest
 import countless as cl
 from countless.families import Table
 from countless.inference import BlockedGibbs, CollapsedGibbs, Problem, Variational
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.sweeps import GibbsSweep
 from countless.passes.passes import Passes
 from countless.priors import CRP
 from countless.tuning import CrossValidation, EmpiricalBayes, Greedy

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from countless.inference import Problem
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import GibbsSweep
 
 from .chains import LIMIT, N_DRAWS, Proposals, Rarely, excess, run_chain
 from .enumeration import exact_posterior, frequencies, partitions, total_variation

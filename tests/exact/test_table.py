@@ -17,8 +17,8 @@ from scipy.special import logsumexp, multigammaln
 from countless.chains.schedule import Schedule
 from countless.families import FAMILIES, Table
 from countless.inference import Problem, State
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import GibbsSweep
 from countless.priors import CRP, PitmanYor
 
 from .chains import LIMIT, WARMUP, excess, run_chain

@@ -16,10 +16,10 @@ import pytest
 
 from countless.families import verbs
 from countless.inference import Problem
-from countless.models.mixture.moves.concentration import ConcentrationUpdate
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import ParameterSweep, SingleSiteSweep
 from countless.partitions import parameter_sweep
+from countless.partitions.moves.concentration import ConcentrationUpdate
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import ParameterSweep, SingleSiteSweep
 from countless.priors import CRP, Gamma
 
 from .chains import LIMIT, excess, run_chain

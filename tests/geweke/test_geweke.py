@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from countless.families import Categorical, Gaussian, Poisson
-from countless.models.mixture.moves.concentration import ConcentrationUpdate
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.concentration import ConcentrationUpdate
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import GibbsSweep
 from countless.priors import CRP, Beta, DynamicMixtureOfFinite, FiniteDirichlet, Gamma, GeometricCount, PitmanYor
 from helpers import generator, z_limit
 

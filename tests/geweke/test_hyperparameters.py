@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from countless.inference import Problem, State
 from countless.models.mixture.moves.hyperparameters import HyperparameterUpdate
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.sweeps import GibbsSweep
 from helpers import generator, with_slow, z_limit
 
 from .joint import Model, z_scores

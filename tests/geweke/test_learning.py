@@ -14,8 +14,8 @@ from countless.families.learnable import Law
 from countless.inference import Problem, State
 from countless.models.mixture.moves.blocked import BlockedSweep
 from countless.models.mixture.moves.hyperparameters import LearnHyperparameters
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import GibbsSweep
 from countless.priors import FiniteDirichlet
 from helpers import generator, with_slow, z_limit
 

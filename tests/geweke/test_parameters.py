@@ -15,9 +15,9 @@ from countless.families import Categorical, Gaussian, Poisson
 from countless.inference import Problem
 from countless.models.mixture.moves import blocked
 from countless.models.mixture.moves.blocked import BlockedSweep
-from countless.models.mixture.moves.concentration import ConcentrationUpdate
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import ParameterSweep, SingleSiteSweep
+from countless.partitions.moves.concentration import ConcentrationUpdate
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import ParameterSweep, SingleSiteSweep
 from countless.priors import CRP, Gamma, PitmanYor
 from helpers import generator, with_slow, z_limit
 

@@ -9,8 +9,8 @@ from countless.chains.schedule import REBUILD_EVERY, Schedule
 from countless.core.validate import by_first_appearance
 from countless.families import Categorical, Gaussian, Poisson
 from countless.inference import Problem, State
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import GibbsSweep
 from countless.partitions.seats import SPARE_SLOTS
 from countless.priors import CRP, FiniteDirichlet
 from helpers import generator

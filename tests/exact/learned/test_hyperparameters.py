@@ -13,8 +13,8 @@ from scipy.stats import norm
 from countless.chains.schedule import Schedule
 from countless.inference import Problem, State
 from countless.models.mixture.moves.hyperparameters import HyperparameterUpdate
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import GibbsSweep
 from countless.priors import CRP
 from helpers import batch_error
 

@@ -9,9 +9,9 @@ import pytest
 from scipy.special import logsumexp
 
 from countless.inference import Problem
-from countless.models.mixture.moves.concentration import ConcentrationUpdate, ForgetConcentration
-from countless.models.mixture.moves.split_merge import SplitMerge
-from countless.models.mixture.moves.sweeps import GibbsSweep
+from countless.partitions.moves.concentration import ConcentrationUpdate, ForgetConcentration
+from countless.partitions.moves.split_merge import SplitMerge
+from countless.partitions.moves.sweeps import GibbsSweep
 from countless.priors import (
     CRP,
     Beta,

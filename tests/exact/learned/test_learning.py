@@ -19,7 +19,7 @@ from countless.families.learnable import Law
 from countless.inference import CollapsedGibbs, Gibbs, Problem, SingleSiteGibbs, State
 from countless.models.mixture.moves.blocked import BlockedSweep
 from countless.models.mixture.moves.hyperparameters import LearnHyperparameters, climb_hyperparameters
-from countless.models.mixture.moves.sweeps import SingleSiteSweep
+from countless.partitions.moves.sweeps import SingleSiteSweep
 from countless.priors import CRP, FiniteDirichlet
 from helpers import batch_error
 

@@ -16,11 +16,11 @@ from ....chains.engine import register
 from ....chains.schedule import Schedule
 from ....chains.watch import Watch
 from ....core.validate import whole_number
+from ....partitions.moves.split_merge import SplitMerge
+from ....partitions.moves.sweeps import GibbsSweep
 from ....passes.passes import Passes
 from ..moves.blocked import BlockedSweep
 from ..moves.hyperparameters import LearnHyperparameters
-from ..moves.split_merge import SplitMerge
-from ..moves.sweeps import GibbsSweep
 from .sampling import MixtureSampler
 
 

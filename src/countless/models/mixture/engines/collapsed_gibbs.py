@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from ....chains.engine import register
 from ....chains.schedule import Schedule
-from ..moves.concentration import ConcentrationUpdate, ForgetConcentration
+from ....partitions.moves.concentration import ConcentrationUpdate, ForgetConcentration
+from ....partitions.moves.split_merge import split_merge_moves
+from ....partitions.moves.sweeps import GibbsSweep
 from ..moves.hyperparameters import LearnHyperparameters
-from ..moves.split_merge import split_merge_moves
-from ..moves.sweeps import GibbsSweep
 from .sampling import MixtureSampler
 
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from ....chains.engine import register
 from ....chains.schedule import Schedule
-from ..moves.concentration import ConcentrationUpdate
+from ....partitions.moves.concentration import ConcentrationUpdate
+from ....partitions.moves.split_merge import split_merge_moves
+from ....partitions.moves.sweeps import ParameterSweep
 from ..moves.hyperparameters import LearnHyperparameters
-from ..moves.split_merge import split_merge_moves
-from ..moves.sweeps import ParameterSweep
 from .sampling import MixtureSampler
 
 

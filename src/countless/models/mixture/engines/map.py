@@ -18,8 +18,8 @@ from ....chains.jobs import Monitor, run_jobs
 from ....chains.watch import Watch
 from ....core.validate import whole_number
 from ....partitions.icm import climb, divide, join
+from ....partitions.moves.concentration import to_mode
 from ....partitions.seats import IntArray
-from ..moves.concentration import to_mode
 from ..moves.hyperparameters import climb_hyperparameters
 from ..problem import Problem
 from ..state import State

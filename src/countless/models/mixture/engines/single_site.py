@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from ....chains.engine import register
 from ....chains.schedule import Schedule
-from ..moves.concentration import ConcentrationUpdate
+from ....partitions.moves.concentration import ConcentrationUpdate
+from ....partitions.moves.sweeps import SingleSiteSweep
 from ..moves.hyperparameters import LearnHyperparameters
-from ..moves.sweeps import SingleSiteSweep
 from .sampling import MixtureSampler
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....partitions.parameter_sweep import draw_parameters, sweep_labels
-from ....partitions.partition import Partition
-from ....partitions.sweep import sweep_rows
+from ..parameter_sweep import draw_parameters, sweep_labels
+from ..partition import Partition
+from ..sweep import sweep_rows
 
 # Tables with more rows have no restless ones: their sweeps are long, and a checkpoint holds a number for each row.
 MOST_ROWS = 20_000

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ....core.validate import whole_number
-from ....partitions.partition import Partition
-from ....partitions.proposals.propose import propose_splits_and_merges
+from ...core.validate import whole_number
+from ..partition import Partition
+from ..proposals.propose import propose_splits_and_merges
 
 # Fewest proposals of one kind in one step, and the same in the smallest tables, where they cost next to nothing.
 FEWEST_PROPOSALS, MANY_PROPOSALS = 2, 3

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....partitions.partition import Partition
+from ..partition import Partition
 
 
 class ForgetConcentration:

@@ -1,0 +1,1 @@
+"""MixedEffects: regression coefficients of subjects from a mixture of unknown size."""

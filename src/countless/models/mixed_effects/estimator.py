@@ -1,0 +1,547 @@
+"""MixedEffects: regression with coefficients of each subject, whose distribution is a mixture of unknown size."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ...chains.draws import Draws
+from ...chains.engine import Inference, engines_for
+from ...chains.fields import Field
+from ...core.random import as_generator
+from ...core.validate import by_size, choose, positive_number, whole_number
+from ...families import Family, resolve_family
+from ...posterior.partition.certainty import Certainty, certainty_of_shares
+from ...priors import Gamma, Prior, resolve_prior
+from ...runs import register_estimator
+from ..command import Command
+from ..estimator import Arrays, RunEstimator
+from . import engines as _engines  # noqa: F401  they register themselves
+from .command import COMMAND
+from .data import MixedData
+from .formula import Formula
+from .kinds import able, hyper_of
+from .posterior import MixedPosterior
+from .predictive import Given
+from .reading import check_designs, coded, codes_of, read_design, read_groups, read_outcomes
+from .subjects import fit_population
+from .units import Units
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Default deviation of a fixed effect, in deviations of the outcomes per deviation of its column.
+FIXED_SPREAD = 10.0
+# Weight of the default law of the noise: as much as twice so many visits.
+NOISE_SHAPE = 1.0
+# Short names of the engines.
+ENGINES = {"gibbs": "mixed-effects-gibbs", "map": "mixed-effects-map"}
+
+
+@register_estimator("MixedEffects")
+class MixedEffects(RunEstimator):
+    r"""Linear mixed effects whose distribution over subjects is a mixture with an unknown number of clusters.
+
+    Each subject has regression coefficients of its own, drawn from a mixture of Gaussians under any prior on
+    partitions: subjects of one cluster have similar trajectories, and how many clusters there are is inferred.
+
+    .. math:: y_{ij} = x_{ij}' \beta_i + f_{ij}' \gamma + \epsilon_{ij}, \qquad \beta_i \sim P, \quad P \sim
+    \text{mixture}
+
+    Parameters
+    ----------
+    family : str or family object
+        Distribution of the effects of one cluster: ``"gaussian"`` (default), ``"diagonal-gaussian"``,
+        ``"spherical-gaussian"``, ``"gaussian-known-covariance"``, or an object of ``countless.families``.
+        Hyperparameters that are left open are learned, from where the effects of one Gaussian population would be.
+    prior : str or prior object
+        How subjects fall into groups, as for ``DPMixture``.
+    noise : float or Gamma, optional
+        Variance of the outcomes about the trajectory of their subject: a number, or the law of its inverse. Default:
+        it is learned, with a law worth two visits.
+    inference : str or inference object
+        ``"gibbs"`` (``"auto"`` is the same), ``"map"``, or an object, such as
+        ``countless.models.mixed_effects.engines.gibbs.MixedEffectsGibbs(chains=2)``.
+    random_state : None, int or Generator
+    progress : bool, optional
+        Whether to show progress; default, on a terminal.
+    fixed_variance : float or array, optional
+        Prior variance of each fixed effect, about zero. Default: ten deviations of the outcomes per deviation of its
+        column, squared.
+    formula : str, optional
+        Such as ``"y ~ age + (1 + time | subject)"``: then ``fit`` and ``predict`` take one table. In brackets is the
+        design of the effects of each subject; columns outside that are also inside are left out, since the effects of
+        subjects have a mean of their own. Needs the package formulaic.
+
+    Attributes
+    ----------
+    labels_ : array of int
+        Consensus cluster of each subject, numbered by size, in the order of ``subjects_``.
+    subjects_ : array
+        Names of the subjects, in order of first appearance.
+    n_clusters_ : int
+    posterior_ : MixedPosterior
+    effects_ : DataFrame
+        Effects of each subject: mean, deviation and 95% interval.
+    fixed_effects_ : DataFrame
+        The same of the fixed effects.
+    cluster_effects_ : DataFrame
+        For each cluster its size, and mean, 95% interval and spread of each effect over its subjects.
+    noise_ : float
+        Variance of the noise, its posterior mean.
+    certainty_ : Certainty
+        Of each subject, as for ``DPMixture``.
+    concentration_ : float
+    family_, prior_, inference_ : the objects in use.
+
+    References
+    ----------
+    Kleinman and Ibrahim 1998, *A semiparametric Bayesian approach to the random effects model*, Biometrics 54.
+    Raykov, Boukouvalas and Little 2016, section 7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import countless as cl
+    >>> rng = np.random.default_rng(0)
+    >>> subject, time = np.repeat(np.arange(40), 5), np.tile(np.arange(5.0), 40)
+    >>> slope = np.where(subject < 20, 0.0, 4.0)
+    >>> y = 1.0 + slope * time + rng.normal(size=200)
+    >>> model = cl.MixedEffects(random_state=0).fit(np.column_stack([np.ones(200), time]), y, subject)
+    >>> model.n_clusters_
+    2
+    >>> model.predict([[1.0, 10.0]], [39]).round(-1).tolist()
+    [40.0]
+    """
+
+    data_class: ClassVar[Any] = MixedData
+    known_before: ClassVar[tuple[str, ...]] = (*RunEstimator.known_before, "prior_", "levels_")
+    command: ClassVar[Command | None] = COMMAND
+    result_fields: ClassVar[tuple[Field, ...]] = (Field("labels", "labels", ("subject",), once=True),)
+
+    posterior_: MixedPosterior
+
+    def __init__(
+        self,
+        family: str | Family = "gaussian",
+        prior: str | Prior = "crp",
+        noise: float | Gamma | None = None,
+        inference: str | Inference = "auto",
+        random_state: Any = None,
+        progress: bool | None = None,
+        fixed_variance: Any = None,
+        formula: str | None = None,
+    ) -> None:
+        self.family = family
+        self.prior = prior
+        self.noise = noise
+        self.inference = inference
+        self.random_state = random_state
+        self.progress = progress
+        self.fixed_variance = fixed_variance
+        self.formula = formula
+
+    @classmethod
+    def from_formula(cls, formula: str, frame: pd.DataFrame, **settings: Any) -> Self:
+        """Fit a formula to a table; ``settings`` are those of the constructor.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> import countless as cl
+        >>> frame = pd.DataFrame({"id": np.repeat(list("abcdef"), 3), "t": [0.0, 1.0, 2.0] * 6})
+        >>> frame["y"] = frame.t + np.repeat([0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 3)
+        >>> model = cl.MixedEffects.from_formula("y ~ t + (1 | id)", frame, inference="map")  # doctest: +SKIP
+        """
+        return cls(formula=formula, **settings).fit(frame)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: Any = None,
+        fixed: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float = 10.0,
+    ) -> Self:
+        """Infer effects and clusters of subjects.
+
+        Parameters
+        ----------
+        X : array or DataFrame (visit, D)
+            Design of the effects of each subject, with a column of ones for an intercept; with a ``formula``, the
+            table.
+        y : array (visit,)
+            Outcomes; visits whose outcome is NaN are left out.
+        groups : array (visit,)
+            Subject of each visit; numbers or text, in any order.
+        fixed : array or DataFrame (visit, F), optional
+            Design of the effects that all subjects share. The means of the effects in ``X`` are free, so that this
+            needs no intercept.
+        checkpoint, checkpoint_every
+            As for ``DPMixture``.
+        """
+        rng = as_generator(self.random_state)
+        X, y, groups, fixed = self._tables(X, y, groups, fixed)
+        data = self._read(X, y, groups, fixed)
+        self.prior_ = data.prior
+        self.inference_ = resolve_engine(self.inference)
+        return self._fit(data, checkpoint, checkpoint_every, rng)
+
+    def _tables(self, X: Any, y: Any, groups: Any, fixed: Any) -> tuple[Any, Any, Any, Any]:
+        """What a formula makes of a table; without one, what was given."""
+        self.levels_: dict[str, list[str]] = {}
+        if self.formula is None:
+            if y is None:
+                raise ValueError("y must hold the outcome of each visit, got None")
+            return X, y, groups, fixed
+        if y is not None or groups is not None or fixed is not None or not hasattr(X, "columns"):
+            raise ValueError("X must be a DataFrame, and y, groups and fixed are left out, where there is a formula")
+        formula = Formula.parse(self.formula)
+        outcomes, subjects = formula.outcomes(X), formula.groups(X)
+        self.levels_ = formula.levels(X)
+        random, shared = formula.designs(X, self.levels_)
+        return random, outcomes, subjects, shared
+
+    def _read(self, X: Any, y: Any, groups: Any, fixed: Any) -> MixedData:
+        design, names = read_design(X, "X")
+        n = len(design)
+        shared, fixed_names = read_design(fixed, "fixed", n)
+        outcomes = read_outcomes(y, n)
+        subjects = read_groups(groups, n)
+        seen = ~np.isnan(outcomes)
+        if not seen.any():
+            raise ValueError("y holds no outcome that is not missing")
+        design, shared = np.ascontiguousarray(design[seen]), np.ascontiguousarray(shared[seen])
+        outcomes = np.ascontiguousarray(outcomes[seen])
+        if len(design) < design.shape[1] + shared.shape[1]:
+            raise ValueError(f"X: {len(design)} visits are too few for {design.shape[1] + shared.shape[1]} columns")
+        check_designs(design, shared, names, fixed_names)
+        subject_names, codes = coded(subjects[seen])
+        self.n_features_in_ = design.shape[1]
+        variance = _fixed_variance(self.fixed_variance, shared, outcomes)
+        prior = resolve_prior(self.prior).resolve(len(subject_names))
+        family = resolve_family(self.family)
+        population = fit_population(design, outcomes, shared, codes, len(subject_names))
+        left_open = family.left_open()
+        units = Units.of(population, family, shared)
+        try:
+            resolved = units.into(family).resolve(units.rows_like(population))
+        except (TypeError, AttributeError, np.linalg.LinAlgError):
+            raise ValueError(f"family: effects cannot be {type(family).__name__}; choose {able()}") from None
+        hyper_of(resolved, design.shape[1])
+        noise: Any = Gamma(NOISE_SHAPE, NOISE_SHAPE * population.noise) if self.noise is None else self.noise
+        if not isinstance(noise, Gamma):
+            noise = positive_number("noise", noise)
+        all_names = (names, fixed_names)
+        family = units.out_of(resolved)
+        parts = (design, shared, outcomes, codes, subject_names, *all_names, family, prior, noise, variance, left_open)
+        return MixedData(*parts, population)
+
+    def _accept(self, problem: Any, draws: Draws, data: MixedData, result: Arrays | None) -> None:
+        self.posterior_ = MixedPosterior(draws, data)
+        self.subjects_ = data.subjects
+        if result is not None:
+            self.labels_ = result["labels"].astype(np.int64)
+        elif draws.kind.has_probabilities:
+            self.labels_ = self.posterior_.consensus()
+        else:
+            self.labels_ = by_size(draws["labels"][0, 0].astype(np.int64))
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.concentration_ = float(np.mean(draws["concentration"]))
+        self.noise_ = float(np.mean(draws["noise"]))
+        log_factors = {name: logs.mean(axis=(0, 1)) for name, logs in draws.group("log_factors").items()}
+        family = problem.family.with_tuned(log_factors) if log_factors else problem.family
+        self.family_ = problem.units.out_of(family)
+        self.feature_names_ = data.effect_names
+        for name in ("_given", "effects_", "fixed_effects_", "cluster_effects_", "certainty_", "_effect_draws"):
+            self.__dict__.pop(name, None)
+
+    def _result(self) -> Arrays:
+        return {"labels": self.labels_}
+
+    @cached_property
+    def _given(self) -> Given:
+        return Given.of(self.posterior_)
+
+    # --- what was found ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def certainty_(self) -> Certainty:
+        """How sure the cluster of each subject is."""
+        check_is_fitted(self, "posterior_")
+        if self.posterior_.is_sampled:
+            return self.posterior_.certainty(self.labels_)
+        return certainty_of_shares(self.labels_, np.eye(self.n_clusters_)[self.labels_])
+
+    @cached_property
+    def _effect_draws(self) -> FloatArray:
+        return self.posterior_.effects(400, 0)
+
+    @cached_property
+    def effects_(self) -> pd.DataFrame:
+        """Effects of each subject: mean, deviation and 95% interval, with columns (effect, statistic)."""
+        import pandas as pd
+
+        check_is_fitted(self, "posterior_")
+        mean, covariance = self._given.moments_of_effects()
+        low, high = np.quantile(self._effect_draws, [0.025, 0.975], axis=0)
+        parts: dict[Any, Any] = {}
+        for j, name in enumerate(self.feature_names_):
+            spread = np.sqrt(covariance[:, j, j])
+            columns = {"mean": mean[:, j], "sd": spread, "2.5%": low[:, j], "97.5%": high[:, j]}
+            parts |= {(name, statistic): values for statistic, values in columns.items()}
+        return pd.DataFrame(parts, index=pd.Index(self.subjects_, name="subject"))
+
+    @cached_property
+    def fixed_effects_(self) -> pd.DataFrame:
+        """Fixed effects: mean, deviation and 95% interval."""
+        import pandas as pd
+
+        check_is_fitted(self, "posterior_")
+        data = self.posterior_.data
+        drawn = self.posterior_.fixed.reshape(self.posterior_.n_draws, len(data.fixed_names))
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+        columns = {"mean": drawn.mean(axis=0), "sd": drawn.std(axis=0), "2.5%": low, "97.5%": high}
+        return pd.DataFrame(columns, index=pd.Index(data.fixed_names, name="column"))
+
+    @cached_property
+    def cluster_effects_(self) -> pd.DataFrame:
+        """Size of each cluster, and mean, 95% interval and spread of the effects of its subjects."""
+        import pandas as pd
+
+        check_is_fitted(self, "posterior_")
+        drawn = self._effect_draws
+        rows = []
+        for k in range(self.n_clusters_):
+            members = drawn[:, self.labels_ == k]
+            means = members.mean(axis=1)
+            row: dict[tuple[str, str], float] = {("", "size"): members.shape[1]}
+            for j, name in enumerate(self.feature_names_):
+                low, high = np.quantile(means[:, j], [0.025, 0.975])
+                spread = float(np.mean(members[:, :, j].std(axis=1)))
+                row |= {(name, "mean"): float(means[:, j].mean()), (name, "2.5%"): low, (name, "97.5%"): high}
+                row[name, "spread"] = spread
+            rows.append(row)
+        frame = pd.DataFrame(rows, index=pd.Index(range(self.n_clusters_), name="cluster"))
+        frame.columns = pd.MultiIndex.from_tuples(list(rows[0]))
+        return frame
+
+    def summary(self) -> pd.DataFrame:
+        """Means of the effects over subjects, fixed effects, deviations of effects over subjects, and noise, one per
+        line.
+
+        For readers of statsmodels: "mean" are its fixed effects, "sd of" the roots of its variance components.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import countless as cl
+        >>> y = np.repeat([0.0, 0.1, 0.2, 0.3], 3) + np.tile([0.0, 0.1, -0.1], 4)
+        >>> model = cl.MixedEffects(inference="map", random_state=0).fit(np.ones((12, 1)), y, np.repeat(range(4), 3))
+        >>> model.summary().index.tolist()
+        ['mean of X 0', 'sd of X 0', 'sd of noise']
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "posterior_")
+        drawn = self._effect_draws
+        lines: dict[str, FloatArray] = {}
+        for j, name in enumerate(self.feature_names_):
+            lines[f"mean of {name}"] = drawn[:, :, j].mean(axis=1)
+        for a, name in enumerate(self.posterior_.data.fixed_names):
+            lines[name] = self.posterior_.fixed[..., a].reshape(-1)
+        for j, name in enumerate(self.feature_names_):
+            lines[f"sd of {name}"] = drawn[:, :, j].std(axis=1)
+        lines["sd of noise"] = np.sqrt(self.posterior_.noise.reshape(-1))
+        table = {
+            name: {
+                "mean": values.mean(),
+                "sd": values.std(),
+                "2.5%": np.quantile(values, 0.025),
+                "97.5%": np.quantile(values, 0.975),
+            }
+            for name, values in lines.items()
+        }
+        return pd.DataFrame(table).T
+
+    # --- new visits -------------------------------------------------------------------------------------------------
+
+    def _new(self, X: Any, groups: Any, fixed: Any) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Designs of new visits, and their subjects: numbers of known ones, or -1, -2, ... for each new one."""
+        check_is_fitted(self, "posterior_")
+        data = self.posterior_.data
+        if self.formula is not None:
+            if not hasattr(X, "columns"):
+                raise ValueError("X must be a DataFrame, since the model was fitted by a formula")
+            formula = Formula.parse(self.formula)
+            if groups is None and formula.group in X.columns:
+                groups = X[formula.group]
+            X, fixed = formula.designs(X, self.levels_)
+        design, names = read_design(X, "X")
+        _same_columns("X", design, names, data.effect_names, hasattr(X, "columns"))
+        if fixed is None and data.fixed_names:
+            raise ValueError(f"fixed: the model was fitted with {len(data.fixed_names)} columns, got none")
+        shared, fixed_names = read_design(fixed, "fixed", len(design))
+        _same_columns("fixed", shared, fixed_names, data.fixed_names, hasattr(fixed, "columns"))
+        if groups is None:
+            return design, shared, -1 - np.arange(len(design))
+        subjects = read_groups(groups, len(design))
+        codes = codes_of(subjects, data.subjects)
+        if np.any(codes < 0):
+            strangers = coded(subjects[codes < 0])[1]
+            codes[codes < 0] = -1 - strangers
+        return design, shared, codes
+
+    def predict(
+        self, X: Any, groups: Any = None, fixed: Any = None, interval: float | None = None, n_draws: int = 1000
+    ) -> Any:
+        """Outcomes that are expected at new visits.
+
+        Parameters
+        ----------
+        X : array (visit, D)
+            Design of the effects; with a formula, the table.
+        groups : array (visit,), optional
+            Subjects. Those of the fit have their own effects, new ones those of the mixture; without ``groups`` each
+            visit is one of a new subject.
+        fixed : array (visit, F), optional
+        interval : float, optional
+            Probability of an interval of the outcome, such as 0.95. Then the result is a DataFrame with the columns
+            mean, lower and upper.
+        n_draws : int
+            Draws that the interval is taken from.
+
+        Returns
+        -------
+        array (visit,) or DataFrame
+        """
+        design, shared, codes = self._new(X, groups, fixed)
+        mean = self._given.mean(design, shared, codes)
+        if interval is None:
+            return mean
+        import pandas as pd
+
+        if not 0.0 < interval < 1.0:
+            raise ValueError(f"interval must be a probability between 0 and 1, got {interval!r}")
+        rng = np.random.default_rng(0)
+        drawn = self._given.draw_outcomes(design, shared, codes, whole_number("n_draws", n_draws, 10), rng)
+        low, high = np.quantile(drawn, [0.5 - 0.5 * interval, 0.5 + 0.5 * interval], axis=0)
+        return pd.DataFrame({"mean": mean, "lower": low, "upper": high})
+
+    def score_subjects(self, X: Any, y: Any = None, groups: Any = None, fixed: Any = None) -> FloatArray:
+        """Log predictive density of the visits of each subject, jointly; known subjects first, then new ones."""
+        design, shared, codes = self._new(X, groups, fixed)
+        if y is None and self.formula is not None:
+            y = Formula.parse(self.formula).outcomes(X)
+        outcomes = read_outcomes(y, len(design), missing=False)
+        order = np.where(codes < 0, len(self.subjects_) - 1 - codes, codes)
+        found = self._given.log_density(design, outcomes, shared, codes)
+        return found[np.argsort([np.max(order[codes == code]) for code in np.unique(codes)])]
+
+    def score(self, X: Any, y: Any = None, groups: Any = None, fixed: Any = None) -> float:
+        """Mean log predictive density of a visit; the visits of one subject are taken jointly.
+
+        Subjects of the fit have the effects that were learned, others those of the mixture.
+        """
+        design, shared, codes = self._new(X, groups, fixed)
+        if y is None and self.formula is not None:
+            y = Formula.parse(self.formula).outcomes(X)
+        outcomes = read_outcomes(y, len(design), missing=False)
+        return float(self._given.log_density(design, outcomes, shared, codes).sum() / len(design))
+
+    def cross_validate(self, X: Any, y: Any = None, groups: Any = None, fixed: Any = None, cv: Any = 5) -> FloatArray:
+        """Score of each fold.
+
+        Parameters
+        ----------
+        X, y, groups, fixed
+            As in ``fit``.
+        cv : int or splitter of scikit-learn
+            A number of folds by subject; ``GroupKFold(5)`` is the same as 5, ``KFold(5, shuffle=True)`` leaves out
+            visits.
+        """
+        from sklearn.model_selection import GroupKFold
+
+        if self.formula is not None and y is None:
+            formula = Formula.parse(self.formula)
+            y, groups = formula.outcomes(X), np.asarray(formula.groups(X))
+            seen = ~np.isnan(y)
+            X = X[seen].reset_index(drop=True)
+            splits = self._splitter(cv, GroupKFold).split(X, y[seen], groups[seen])
+            parts = [(clone(self).fit(X.iloc[train]), X.iloc[test]) for train, test in splits]
+            return np.array([model.score(test.reset_index(drop=True)) for model, test in parts])
+        design, _ = read_design(X, "X")
+        shared, _ = read_design(fixed, "fixed", len(design))
+        outcomes, subjects = read_outcomes(y, len(design)), read_groups(groups, len(design))
+        seen = ~np.isnan(outcomes)
+        design, shared, outcomes, subjects = design[seen], shared[seen], outcomes[seen], subjects[seen]
+        scores = []
+        for train, test in self._splitter(cv, GroupKFold).split(design, outcomes, subjects):
+            model = clone(self).fit(design[train], outcomes[train], subjects[train], shared[train])
+            scores.append(model.score(design[test], outcomes[test], subjects[test], shared[test]))
+        return np.array(scores)
+
+    @staticmethod
+    def _splitter(cv: Any, by_group: Any) -> Any:
+        return cv if hasattr(cv, "split") else by_group(whole_number("cv", cv, 2))
+
+    # --- the report -------------------------------------------------------------------------------------------------
+
+    def _headline(self) -> str:
+        clusters = f"{self.n_clusters_} cluster{'s' if self.n_clusters_ != 1 else ''}"
+        return f"{clusters} among {len(self.subjects_):,} subjects"
+
+    def _sections(self, most_rows: int) -> list[Any]:
+        from .report import sections
+
+        return sections(self, most_rows)
+
+
+def _same_columns(name: str, rows: FloatArray, names: tuple[str, ...], known: tuple[str, ...], named: bool) -> None:
+    if rows.shape[1] != len(known):
+        raise ValueError(f"{name} has {rows.shape[1]} columns, but the model was fitted with {len(known)}")
+    if named and names != known and not any(column.startswith(f"{name} ") for column in known):
+        strange = next(mine for mine, other in zip(names, known, strict=True) if mine != other)
+        listed = ", ".join(map(repr, known))
+        raise ValueError(f"{name}: column {strange!r} is not what the model was fitted with; it had {listed}")
+
+
+def _fixed_variance(value: Any, fixed: FloatArray, y: FloatArray) -> FloatArray:
+    """Prior variance of each fixed effect."""
+    f = fixed.shape[1]
+    if value is not None:
+        try:
+            given = np.broadcast_to(np.asarray(value, dtype=np.float64), (f,)).copy()
+        except (TypeError, ValueError):
+            raise ValueError(f"fixed_variance must be a number or one for each of {f} columns, got {value!r}") from None
+        if not np.isfinite(given).all() or np.any(given <= 0.0):
+            raise ValueError(f"fixed_variance must hold finite numbers above 0, got {value!r}")
+        return given
+    spread = fixed.std(axis=0)
+    spread = np.where(spread > 0.0, spread, np.abs(fixed).max(axis=0, initial=0.0))
+    size = float(y.std()) or float(np.abs(y).max()) or 1.0
+    return np.asarray((FIXED_SPREAD * size / spread) ** 2)
+
+
+def resolve_engine(inference: Any) -> Inference:
+    if isinstance(inference, str):
+        name = "gibbs" if inference == "auto" else inference
+        known = {short: engines_for("mixed-effects")[full] for short, full in ENGINES.items()}
+        return choose("inference", name, known, "'auto' or an engine of mixed effects")()
+    if not isinstance(inference, Inference) or inference.serves != "mixed-effects":
+        raise ValueError(
+            f"inference: {type(inference).__name__} does not serve mixed effects; choose 'gibbs', 'map' or an object "
+            "of countless.models.mixed_effects.engines"
+        )
+    return inference

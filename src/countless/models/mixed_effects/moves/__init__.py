@@ -1,0 +1,1 @@
+"""Moves of mixed effects: one file each."""

@@ -1,0 +1,199 @@
+"""What draws of mixed effects say of effects and new visits: of subjects of the fit, and of new ones.
+
+Given one draw (labels z, means mu and covariances Sigma of clusters, noise, fixed effects) the effects of subject i of
+the fit are N(b_i, C_i), those of a new one a mixture of N(mu_k, Sigma_k) with the weights of the prior for one more
+subject, and the outcomes of the visits of one subject are jointly normal. Averages over draws are then exact but for
+the draws themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.special import LOG_2PI
+from ...partitions.scores import log_seat_weights
+from ...posterior.posterior import Posterior
+from .passes import effects_given, log_densities, log_densities_of_each
+from .problem import Problem
+from .subjects import Sums, packed, unpacked
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Draws that averages are taken over.
+MOST_DRAWS = 200
+
+
+class One(NamedTuple):
+    """One draw in the units of the arithmetic; the last component is a new cluster."""
+
+    labels: IntArray
+    means: FloatArray
+    precisions: FloatArray
+    log_weights: FloatArray
+    tau: float
+    fixed: FloatArray
+
+
+@dataclass(frozen=True)
+class Given:
+    """A problem and the draws of its posterior."""
+
+    problem: Problem
+    posterior: Any
+
+    @classmethod
+    def of(cls, posterior: Posterior) -> Self:
+        return cls(posterior.data.problem(), posterior)
+
+    def some(self, at_most: int = MOST_DRAWS) -> list[int]:
+        """Numbers of draws, spread over all chains."""
+        return [int(draw) for draw in self.posterior.spaced(at_most)]
+
+    def draw(self, number: int) -> One:
+        """One draw, numbered over all chains."""
+        problem, posterior, units = self.problem, self.posterior, self.problem.units
+        at = np.unravel_index(number, posterior.shape)
+        labels = np.ascontiguousarray(posterior.labels[at], dtype=np.int64)
+        known = posterior.parameters_of(number)
+        means = np.concatenate([known["mean"], posterior["new/mean"][at][None]])
+        covariances = np.concatenate([known["covariance"], posterior["new/covariance"][at][None]])
+        inverse = np.linalg.inv(units.basis)
+        precisions = np.linalg.inv(inverse @ covariances @ inverse.T)
+        numbers = {name: posterior[name][at] for name in problem.prior.learned_names}
+        prior = problem.prior.with_numbers(numbers)
+        fixed = (posterior.fixed[at] - units.fixed_centre) / units.fixed_scale
+        return One(
+            labels,
+            np.ascontiguousarray((means - units.centre) @ inverse.T),
+            np.ascontiguousarray(0.5 * (precisions + np.swapaxes(precisions, 1, 2))),
+            log_seat_weights(prior, labels),
+            float(units.noise**2 / posterior.noise[at]),
+            np.ascontiguousarray(fixed),
+        )
+
+    def laws(self, one: One) -> tuple[FloatArray, FloatArray]:
+        """Means (subject, D) and covariances (subject, D, D) of the effects of all subjects given one draw."""
+        problem = self.problem
+        n, d = problem.sums.moments.shape
+        effects, covariances = np.empty((n, d)), np.empty((n, d * (d + 1) // 2))
+        moments = problem.moments_at(one.fixed)
+        nothing = np.empty((0, d))
+        labels, grams = one.labels, problem.grams
+        effects_given(one.means, one.precisions, labels, grams, moments, one.tau, nothing, effects, covariances)
+        return effects, unpacked(covariances, d)
+
+    def moments_of_effects(self) -> tuple[FloatArray, FloatArray]:
+        """Posterior means and covariances of the effects, in the user's units."""
+        units, draws = self.problem.units, self.some()
+        total: Any = 0.0
+        square: Any = 0.0
+        inner: Any = 0.0
+        for number in draws:
+            means, covariances = self.laws(self.draw(number))
+            total, inner = total + means, inner + covariances
+            square = square + means[:, :, None] * means[:, None, :]
+        n = len(draws)
+        mean = np.asarray(total) / n
+        spread = np.asarray(inner) / n + np.asarray(square) / n - mean[:, :, None] * mean[:, None, :]
+        return units.means(mean), units.covariances(spread)
+
+    def draw_effects(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        """Draws of the effects of all subjects, in the user's units."""
+        draws = self.some(n_draws)
+        again = np.resize(np.arange(len(draws)), n_draws)
+        out = []
+        for place, number in enumerate(draws):
+            means, covariances = self.laws(self.draw(number))
+            root = np.linalg.cholesky(covariances)
+            for _ in range(int(np.count_nonzero(again == place))):
+                noise = rng.standard_normal(means.shape)
+                out.append(self.problem.units.means(means + np.einsum("nij,nj->ni", root, noise)))
+        return np.array(out)
+
+    # --- new visits -------------------------------------------------------------------------------------------------
+
+    def mean(self, X: FloatArray, fixed: FloatArray, codes: IntArray) -> FloatArray:
+        """Posterior mean of new outcomes; subjects are numbers of known ones, or negative."""
+        units, draws = self.problem.units, self.some()
+        total = np.zeros(len(X))
+        for number in draws:
+            one = self.draw(number)
+            effects = np.vstack([self.laws(one)[0], np.exp(one.log_weights) @ one.means])
+            coefficients = units.means(effects)[np.where(codes < 0, len(effects) - 1, codes)]
+            total += np.einsum("nj,nj->n", X, coefficients)
+            total += fixed @ (one.fixed * units.fixed_scale + units.fixed_centre)
+        return total / len(draws)
+
+    def draw_outcomes(
+        self, X: FloatArray, fixed: FloatArray, codes: IntArray, n_draws: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draws (draw, visit) of new outcomes; visits of one new subject (one negative code) share its effects."""
+        units = self.problem.units
+        n_new = int(max(0, -codes.min())) if len(codes) else 0
+        draws = self.some(n_draws)
+        out = np.empty((n_draws, len(X)))
+        for place in range(n_draws):
+            one = self.draw(draws[place % len(draws)])
+            means, covariances = self.laws(one)
+            chosen = rng.choice(len(one.means), size=n_new, p=np.exp(one.log_weights))
+            means = np.vstack([means, one.means[chosen]])
+            covariances = np.concatenate([covariances, np.linalg.inv(one.precisions)[chosen]])
+            root = np.linalg.cholesky(covariances)
+            effects = units.means(means + np.einsum("nij,nj->ni", root, rng.standard_normal(means.shape)))
+            rows = np.where(codes < 0, len(effects) - n_new - 1 - codes, codes)
+            out[place] = np.einsum("nj,nj->n", X, effects[rows])
+            out[place] += fixed @ (one.fixed * units.fixed_scale + units.fixed_centre)
+            out[place] += units.noise / np.sqrt(one.tau) * rng.standard_normal(len(X))
+        return out
+
+    def log_density(self, X: FloatArray, y: FloatArray, fixed: FloatArray, codes: IntArray) -> FloatArray:
+        """Log predictive density of the visits of each subject, jointly; codes -1, -2, ... are new subjects.
+
+        In the order of the sorted codes.
+        """
+        units = self.problem.units
+        who, which = np.unique(codes, return_inverse=True)
+        sums = units.sums(X, y, fixed, which.reshape(-1), len(who))
+        squares, fixed_moments, fixed_grams = self._squares(X, y, fixed, which.reshape(-1), len(who))
+        grams, known = packed(sums.grams), who >= 0
+        draws = self.some()
+        total = np.full(len(who), -np.inf)
+        for number in draws:
+            one = self.draw(number)
+            moments = np.ascontiguousarray(sums.moments - sums.crosses @ one.fixed)
+            left = squares - 2.0 * fixed_moments @ one.fixed + (fixed_grams @ one.fixed) @ one.fixed
+            base = 0.5 * sums.counts * (np.log(one.tau) - LOG_2PI) - 0.5 * one.tau * left
+            value = np.empty(len(who))
+            if known.any():
+                value[known] = self._of_known(one, who[known], grams[known], moments[known])
+            if not known.all():
+                half = np.asarray(0.5 * np.linalg.slogdet(one.precisions)[1])
+                scores = np.empty((int(np.sum(~known)), len(one.means)))
+                log_densities(one.means, one.precisions, half, grams[~known], moments[~known], one.tau, scores)
+                value[~known] = np.logaddexp.reduce(scores + one.log_weights, axis=1)
+            total = np.logaddexp(total, base + value)
+        return np.asarray(total - np.log(len(draws)) - sums.counts * np.log(units.noise))
+
+    def _of_known(self, one: One, who: IntArray, grams: FloatArray, moments: FloatArray) -> FloatArray:
+        means, covariances = self.laws(one)
+        precisions = np.linalg.inv(covariances[who])
+        half = np.asarray(0.5 * np.linalg.slogdet(precisions)[1])
+        out = np.empty(len(who))
+        precisions = np.ascontiguousarray(0.5 * (precisions + np.swapaxes(precisions, 1, 2)))
+        log_densities_of_each(np.ascontiguousarray(means[who]), precisions, half, grams, moments, one.tau, out)
+        return out
+
+    def _squares(
+        self, X: FloatArray, y: FloatArray, fixed: FloatArray, which: IntArray, n: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """y'y, F'y and F'F of each subject, in the units of the arithmetic."""
+        units = self.problem.units
+        left = (y - X @ units.centre - fixed @ units.fixed_centre) / units.noise
+        scaled = fixed * (units.fixed_scale / units.noise)
+        sums = Sums.of(scaled, left, scaled, which, n)
+        return np.bincount(which, left**2, minlength=n).astype(np.float64), sums.moments, sums.grams
