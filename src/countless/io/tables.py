@@ -90,20 +90,25 @@ def read_table(
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the path of a CSV file")
-    packed = is_arrow(path)
-    found = b"" if packed else content(path)
-    if packed or is_excel(found) or is_json_lines(found):
-        read = read_excel if is_excel(found) else read_json_lines
-        table = read_arrow(path) if packed else read(path, found)
-        table.columns = [str(name) for name in table.columns]
-        _check_header(path, list(table.columns))
-        if len(table) == 0:
-            raise ValueError(f"{path} holds column names and no rows")
-        table = table[_select(path, list(table.columns), columns, ignore)]
-        table = _without_marks(table, missing)
+    found = b"" if is_arrow(path) else content(path)
+    if is_arrow(path) or is_excel(found) or is_json_lines(found):
+        table = _without_marks(_typed_table(path, found, columns, ignore), missing)
     else:
         table = _read_csv(path, decoded(path, found), columns, ignore, missing)
     return _numbers(path, table) if numbers_only else _check_infinite(path, table)
+
+
+def _typed_table(path: Path, found: bytes, columns: Sequence[str] | None, ignore: Iterable[str]) -> pd.DataFrame:
+    """A table from a file whose cells have types."""
+    if is_arrow(path):
+        table = read_arrow(path)
+    else:
+        table = read_excel(path, found) if is_excel(found) else read_json_lines(path, found)
+    table.columns = [str(name) for name in table.columns]
+    _check_header(path, list(table.columns))
+    if len(table) == 0:
+        raise ValueError(f"{path} holds column names and no rows")
+    return table[_select(path, list(table.columns), columns, ignore)]
 
 
 # --- text files -------------------------------------------------------------------------------------------------
