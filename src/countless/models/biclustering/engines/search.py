@@ -14,7 +14,8 @@ from .starts import spectral_labels
 
 # Gain of the log joint below which a search ends.
 LEAST_GAIN = 1e-2
-# Evidences of blocks that one greedy pass from a start may cost; beyond, the start is not improved as it is.
+# Evidences of blocks: a sixth of these in one greedy pass from a start are many, and in large matrices a sixtieth; then
+# the start is not improved as it is, and there is one spectral start instead of two.
 MOST_WORK = 3e8
 # Passes before clusters are joined and divided.
 SWEEPS = 4
@@ -72,7 +73,7 @@ def settle(rng: np.random.Generator, state: State, stopped: Callable[[], bool] =
     """The best of what the state, a spectral start and one cluster lead to."""
     found: list[tuple[float, State]] = []
     items = sum(state.problem.shape)
-    if greedy_work(state) <= MOST_WORK / 6.0:
+    if greedy_work(state) <= MOST_WORK / (6.0 if items <= 2_000 else 60.0):
         own = state.copy()
         found.append((improve(rng, own, stopped=stopped)[-1], own))
     for at_most in (25, 80) if items * 80.0**2 <= MOST_WORK / 6.0 else (40,):
