@@ -14,8 +14,11 @@ from .starts import spectral_labels
 
 # Gain of the log joint below which a search ends.
 LEAST_GAIN = 1e-2
-# Evidences of blocks that one greedy pass from a start may cost; beyond, the start is not improved as it is.
+# Evidences of blocks: a sixth of these in one greedy pass from a start are many, and in large matrices a sixtieth; then
+# the start is not improved as it is, and there is one spectral start instead of two.
 MOST_WORK = 3e8
+# In matrices with more rows and columns greedy passes open no clusters: thousands of single items would.
+LARGE = 2_000
 # Passes before clusters are joined and divided.
 SWEEPS = 4
 
@@ -35,7 +38,8 @@ def improve(
     steps, items = [state.log_joint()], sum(state.problem.shape)
     for _ in range(most_rounds):
         for _ in range(SWEEPS):
-            moved = sum(sweep_side(rng, state, s, rng.permutation(state.seats[s].n_items), True) for s in state.sides)
+            orders = [rng.permutation(state.seats[s].n_items) for s in state.sides]
+            moved = sum(sweep_side(rng, state, s, orders[s], True, items > LARGE) for s in state.sides)
             if moved <= sum(state.seats[s].n_items for s in state.sides) // 200:
                 break
         for side in state.sides:
@@ -72,7 +76,7 @@ def settle(rng: np.random.Generator, state: State, stopped: Callable[[], bool] =
     """The best of what the state, a spectral start and one cluster lead to."""
     found: list[tuple[float, State]] = []
     items = sum(state.problem.shape)
-    if greedy_work(state) <= MOST_WORK / 6.0:
+    if greedy_work(state) <= MOST_WORK / (6.0 if items <= LARGE else 60.0):
         own = state.copy()
         found.append((improve(rng, own, stopped=stopped)[-1], own))
     for at_most in (25, 80) if items * 80.0**2 <= MOST_WORK / 6.0 else (40,):

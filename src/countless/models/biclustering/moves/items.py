@@ -15,12 +15,22 @@ from .sweep import sweep
 FEWEST_PROPOSALS = 3
 
 
-def sweep_side(rng: np.random.Generator, state: Any, side: int, order: IntArray, greedy: bool = False) -> int:
-    """Put the items of one side, in the given order, where their conditional sends them; returns how many moved."""
+def sweep_side(
+    rng: np.random.Generator, state: Any, side: int, order: IntArray, greedy: bool = False, closed: bool = False
+) -> int:
+    """Put the items of one side, in the given order, where their conditional sends them; returns how many moved.
+
+    A ``closed`` pass opens no cluster beyond those that there are.
+    """
     at, moved, room = 0, 0, 8
     while at < len(order):
         view, seats = state.view(side, room), state.seats[side]
-        at, n_clusters, count = sweep(state.hyper, rng, view, seats.arrays, seats.n_clusters, order, at, greedy)
+        arrays = seats.arrays
+        if closed:
+            log_v = arrays.log_v.copy()
+            log_v[seats.n_clusters + 1 :] = -np.inf
+            arrays = arrays._replace(log_v=log_v)
+        at, n_clusters, count = sweep(state.hyper, rng, view, arrays, seats.n_clusters, order, at, greedy)
         state.absorb(view, n_clusters)
         moved += count
         room *= 2
