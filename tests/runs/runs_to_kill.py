@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import countless as cl
-from countless.inference import BlockedGibbs, CollapsedGibbs, Gibbs, SingleSiteGibbs
+from countless.inference import BlockedGibbs, CollapsedGibbs, DirectAssignment, Gibbs, SingleSiteGibbs
 
 
 def _blobs(n: int = 300) -> Any:
@@ -59,12 +59,14 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
         _blobs,
     ),
     "blocked": ({"inference": BlockedGibbs(chains=2, draws=400, warmup=100)}, _blobs),
+    "sequences": ({"inference": DirectAssignment(chains=2, draws=400, warmup=40)}, _blobs),
 }
 
 
 def model(case: str) -> Any:
     """The estimator of a case, with a seed."""
-    return cl.DPMixture(random_state=11, **CASES[case][0])
+    fitted = cl.InfiniteHMM if case == "sequences" else cl.DPMixture
+    return fitted(random_state=11, **CASES[case][0])
 
 
 def table(case: str) -> Any:

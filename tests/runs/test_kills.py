@@ -68,7 +68,7 @@ def _draws_on_disk(folder: Path) -> int:
     return sum(sum(len(part["log_joint"]) for part in found[1]) for k in range(2) if (found := run.load(k)))
 
 
-@pytest.mark.parametrize("case", ["collapsed, learned", "blocked", "until they suffice"])
+@pytest.mark.parametrize("case", ["collapsed, learned", "blocked", "until they suffice", "sequences"])
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(case, rng, tmp_path):
     _killed(case, tmp_path / "run", rng.uniform(0.0, 0.3))
     assert not (tmp_path / "run" / "result.npz").exists(), "the run was over before it was killed"

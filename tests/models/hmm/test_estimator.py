@@ -232,3 +232,22 @@ def test_the_objective_of_dp_means_is_what_the_paper_says():
         total -= 0.7 * np.log(pairs.count((p, k)) / sum(q == p for q, _ in pairs))
     total += 1.5 * len(set(pairs))
     assert Series(rows, first).objective(labels, Penalties(5.0, 1.5, 0.7)) == pytest.approx(total)
+
+
+@pytest.mark.slow
+def test_forecast_intervals_hold_what_they_say():
+    """90% intervals of the next value of 200 sequences of two or three states."""
+    engine = cl.inference.DirectAssignment(chains=1, draws=60, warmup=60)
+    held = 0
+    for seed in range(200):
+        stream = np.random.default_rng([seed, 5])
+        k = 2 + seed % 2
+        chain = np.full((k, k), 0.1 / (k - 1)) + np.eye(k) * (0.9 - 0.1 / (k - 1))
+        states = [0]
+        for _ in range(120):
+            states.append(int(stream.choice(k, p=chain[states[-1]])))
+        values = 4.0 * np.array(states) + stream.normal(size=121)
+        model = cl.InfiniteHMM(inference=engine, random_state=seed).fit(values[:-1, None])
+        low, high = model.forecast(n_draws=1000, random_state=seed).quantiles([0.05, 0.95])[:, 0, 0]
+        held += low <= values[-1] <= high
+    assert 170 <= held <= 190

@@ -17,6 +17,7 @@ from countless.transitions import HDP, FiniteDirichlet, StickyHDP, WeakLimitHDP
 from exact.chains import Rarely
 from exact.enumeration import log_evidences, partitions
 from exact.problems import EXAMPLES, example
+from helpers import batch_error, with_slow, z_limit
 
 from .exact_paths import (
     LIMIT,
@@ -46,10 +47,8 @@ MOVES = {
     "all": (lambda: [DirectSweep(), WholePath(), SplitMerge(1), BaseUpdate()], 1),
 }
 QUICK = {
-    ("poisson", "hdp", "one", "direct"),
     ("poisson", "sticky-hdp", "two", "direct"),
     ("gaussian", "sticky-hdp", "one", "direct"),
-    ("poisson", "sticky-hdp", "two", "whole"),
     ("poisson", "hdp", "one", "beam"),
     ("poisson", "weak-limit", "two", "whole"),
     ("poisson", "finite-dirichlet", "two", "all"),
@@ -94,6 +93,7 @@ def test_partitions_are_drawn_as_often_as_they_should(name, law, lengths, moves,
     assert excess(labels, posterior, rng) <= LIMIT
 
 
+@pytest.mark.slow
 def test_split_merge_alone(rng):
     """Merges lead to one state and splits from there to any partition, so no sweep is needed at all."""
     X, family, posterior = _problem("poisson", "sticky-hdp", "two")
@@ -138,6 +138,7 @@ def test_a_whole_path_that_is_always_accepted_fails(rng, monkeypatch):
     _fails([WholePath(), BaseUpdate()], rng, "hdp", 5)
 
 
+@pytest.mark.slow
 def test_a_beam_with_slices_of_the_wrong_transitions_fails(rng, monkeypatch):
     right = paths.draw_transitions
 
@@ -149,7 +150,7 @@ def test_a_beam_with_slices_of_the_wrong_transitions_fails(rng, monkeypatch):
     _fails([BeamPath(), BaseUpdate()], rng, thin=5)
 
 
-@pytest.mark.parametrize("term", ["division", "share"])
+@pytest.mark.parametrize("term", with_slow(["division", "share"], ["share"]))
 def test_a_split_merge_without_a_term_of_its_ratio_fails(term, rng, monkeypatch):
     if term == "division":
         monkeypatch.setattr(split_merge.Launch, "log_prob", lambda self, labels: 0.0)
@@ -158,6 +159,7 @@ def test_a_split_merge_without_a_term_of_its_ratio_fails(term, rng, monkeypatch)
     _fails([SplitMerge(4), BaseUpdate()], rng)
 
 
+@pytest.mark.slow
 def test_tables_of_stays_that_are_never_overridden_fail(rng, monkeypatch):
     from countless.models.hmm.moves import numbers
 
@@ -169,6 +171,7 @@ def test_tables_of_stays_that_are_never_overridden_fail(rng, monkeypatch):
 # --- numbers of the law that are learned ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_learned_numbers_have_their_posterior(rng):
     """Four steps; alpha, gamma and kappa integrated on a grid, each with the sum over all partitions."""
     family, X = example("poisson")
@@ -190,8 +193,6 @@ def test_learned_numbers_have_their_posterior(rng):
     moves = [DirectSweep(), WholePath(), BaseUpdate()]
     labels, kept = run_chain(X, (4,), family, law, moves, rng, 2, 12_000, numbers)
     assert excess(labels, joint.sum(axis=(0, 1, 2)), rng) <= LIMIT
-    from helpers import batch_error, z_limit
-
     kept = np.array(kept)
     for at in range(3):
         axes = tuple(other for other in range(4) if other != at)

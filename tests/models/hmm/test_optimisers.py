@@ -57,9 +57,10 @@ def _bound(family, rows, law, lengths, rng):
     return HMMVariational(restarts=1, sweeps=5, draws=1).run(problem, rng, WATCH).objective
 
 
-def test_the_bound_is_below_the_evidence_and_never_falls():
+@pytest.mark.parametrize("n_problems", [30, pytest.param(N_PROBLEMS, marks=pytest.mark.slow)])
+def test_the_bound_is_below_the_evidence_and_never_falls(n_problems):
     gaps = []
-    for number in range(N_PROBLEMS):
+    for number in range(n_problems):
         family, rows, law, lengths, rng = _random_problem(number)
         trace = _bound(family, rows, law, lengths, rng)
         assert np.all(np.diff(trace) >= -1e-8)
@@ -161,7 +162,7 @@ def _best(fixed, labels, lengths):
     return -minimize(fall, np.zeros(n), method="BFGS", options={"gtol": 1e-9}).fun
 
 
-@pytest.mark.parametrize("n_problems", [25, pytest.param(N_PROBLEMS, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_problems", [12, pytest.param(N_PROBLEMS, marks=pytest.mark.slow)])
 def test_map_finds_the_mode(n_problems):
     """Random problems over all families; the objective never falls, and ends at that of the path."""
     hits = 0
@@ -175,4 +176,4 @@ def test_map_finds_the_mode(n_problems):
         assert draws.log_joint[0, 0] == pytest.approx(heights[at], abs=1e-5)
         assert draws.log_joint[0, 0] <= heights.max() + 1e-6
         hits += draws.log_joint[0, 0] >= heights.max() - 1e-5
-    assert hits >= 0.95 * n_problems
+    assert hits >= np.floor(0.95 * n_problems)

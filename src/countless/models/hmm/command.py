@@ -141,7 +141,7 @@ def sequences_of(table: pd.DataFrame, sequence: str | None, time: str | None, fi
             check_column(file, name, names)
     lengths = np.array([len(table)])
     if sequence is not None:
-        lengths = lengths_of_groups(table[sequence].to_numpy(), len(table), f"--sequence {sequence}")
+        lengths = lengths_of_groups(table[sequence].to_numpy(), len(table), f"--sequence {sequence}", 1)
     if time is not None:
         check_times(table[time].tolist(), lengths, f"--time {time}")
     kept = table.drop(columns=[name for name in (sequence, time) if name is not None])
@@ -235,7 +235,7 @@ def predict(model: Any, table: pd.DataFrame, file: Path) -> Prediction:
     lengths = np.array([len(table)])
     if model.sequence_ is not None:
         check_column(file, model.sequence_, [str(column) for column in table.columns])
-        lengths = lengths_of_groups(table[model.sequence_].to_numpy(), len(table), model.sequence_)
+        lengths = lengths_of_groups(table[model.sequence_].to_numpy(), len(table), model.sequence_, 1)
     given = Sequences(table.reindex(columns=fitted, fill_value=np.nan), lengths)
     shares, density, path = model.predict_proba(given), model.score_samples(given), model.predict(given)
     columns = {

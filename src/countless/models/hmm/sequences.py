@@ -38,22 +38,24 @@ def as_lengths(lengths: ArrayLike | None, groups: ArrayLike | None, n_rows: int)
     return whole
 
 
-def lengths_of_groups(groups: ArrayLike, n_rows: int, name: str = "groups") -> IntArray:
-    """Lengths of runs of equal ids; an id that comes back after others is an error."""
+def lengths_of_groups(groups: ArrayLike, n_rows: int, name: str = "groups", first_row: int = 0) -> IntArray:
+    """Lengths of runs of equal ids; an id that comes back is an error, which counts rows from ``first_row``."""
     ids = np.asarray(groups)
     if ids.shape != (n_rows,):
         raise ValueError(f"{name} must hold {n_rows} ids, one per row, got shape {ids.shape}")
     missing = np.array([each is None or each != each for each in ids.tolist()])
     if missing.any():
-        raise ValueError(f"{name} has no id in row {int(missing.argmax())}; every row belongs to a sequence")
+        raise ValueError(
+            f"{name} has no id in row {int(missing.argmax()) + first_row}; every row belongs to a sequence"
+        )
     begins = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     seen: set[Any] = set()
     for at in begins.tolist():
         value = ids[at].item() if hasattr(ids[at], "item") else ids[at]
         if value in seen:
             raise ValueError(
-                f"{name}: the rows of sequence {value!r} are in two places, the second begins in row {at}; sort the "
-                "table by sequence"
+                f"{name}: the rows of sequence {value!r} are in two places, the second begins in row {at + first_row}; "
+                "sort the table by sequence"
             )
         seen.add(value)
     return np.diff(np.append(begins, n_rows))

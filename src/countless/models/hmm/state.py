@@ -205,10 +205,12 @@ class State(LearnedState):
     def log_joint(self) -> float:
         """Log density of the rows and of everything that is drawn, in the user's units.
 
-        Base weights count with their density on the simplex, learned numbers with that of their logs.
+        Base weights and learned numbers count with the density of their logs.
         """
         problem = self.problem
-        value = self.log_rows() + self.log_path() + problem.transitions.log_hyperprior(self.fixed)
+        fixed = self.fixed
+        value = self.log_rows() + problem.transitions.log_hyperprior(fixed)
+        value += fixed.log_rows(self.counts, self.weights) + fixed.log_base(self.weights, self.rest, on_line=True)
         value += self.log_hyperprior + problem.log_jacobian
         if problem.draws_missing:
             value -= float(np.log(problem.scale[problem.missing.columns]).sum())

@@ -32,7 +32,7 @@ def sweep(family, rng, rows, log_new, first, path, clusters, n_states, begin, en
 
     Returns the step that comes next, the number of states and how many steps moved.
     """
-    labels, sizes, counts, totals, weights, rest, openings, concentration, stay, log_weights = path
+    labels, sizes, counts, totals, weights, rest, openings, _, _, log_weights = path
     statistics, cache, work, board, _ = clusters
     n_steps = labels.size
     moved = 0
@@ -59,10 +59,7 @@ def sweep(family, rng, rows, log_new, first, path, clusters, n_states, begin, en
         log_stay = -math.inf
         if not alone:
             log_stay = log_weights[own] + verbs.log_predictive_without(family, statistics, cache, own, row, work)
-        value = concentration * rest[0]
-        if q >= 0:
-            value *= concentration * weights[q] / (concentration + stay)
-        log_new_state = math.log(value) + log_new[t] if value > 0.0 else -math.inf
+        log_new_state = _log_new(path, q) + log_new[t]
         log_weights[own] = -math.inf
         reference = max(log_stay, log_new_state)
         verbs.add_log_predictives(family, statistics, cache, board, n_slots, row, work, reference, log_weights)
@@ -81,11 +78,7 @@ def sweep(family, rng, rows, log_new, first, path, clusters, n_states, begin, en
             chosen = draw_from_logs(rng, log_weights, n_slots + 1)
         if alone and chosen == n_slots:
             chosen = own
-        k = chosen
-        if chosen == n_slots:
-            k = 0
-            while sizes[k] > 0:
-                k += 1
+        k = chosen if chosen < n_slots else _free_slot(sizes)
         if chosen == n_slots or (alone and chosen == own):
             _open(rng, weights, rest, openings, n_states, k)
             n_states += 1
@@ -101,6 +94,23 @@ def sweep(family, rng, rows, log_new, first, path, clusters, n_states, begin, en
         _move(family, rng, clusters, sizes, row, own, k)
         labels[t] = k
     return end, n_states, moved
+
+
+@inner_kernel
+def _log_new(path, q):
+    """Log weight of a new state for a step before ``q`` (-1: none)."""
+    value = path.concentration * path.rest[0]
+    if q >= 0:
+        value *= path.concentration * path.weights[q] / (path.concentration + path.stay)
+    return math.log(value) if value > 0.0 else -math.inf
+
+
+@inner_kernel
+def _free_slot(sizes):
+    k = 0
+    while sizes[k] > 0:
+        k += 1
+    return k
 
 
 @inner_kernel
