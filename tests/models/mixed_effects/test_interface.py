@@ -20,8 +20,8 @@ import countless as cl
 from countless import report
 from countless.models.mixed_effects import figures
 from countless.models.mixed_effects.engines.gibbs import MixedEffectsGibbs
-from countless.models.mixed_effects.formula import Formula
-from countless.models.mixed_effects.subjects import packed
+from countless.models.mixed_effects.visits.formula import Formula
+from countless.models.mixed_effects.visits.subjects import packed
 from helpers import batch_error
 
 ENGINE = MixedEffectsGibbs(chains=2, draws=60, warmup=40, n_threads=1)

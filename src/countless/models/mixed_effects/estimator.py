@@ -25,13 +25,14 @@ from ..estimator import Arrays, RunEstimator
 from . import engines as _engines  # noqa: F401  they register themselves
 from .command import COMMAND
 from .data import MixedData
-from .formula import Formula
 from .kinds import able, hyper_of
 from .posterior import MixedPosterior
 from .predictive import Given
-from .reading import check_designs, coded, codes_of, read_design, read_groups, read_outcomes
-from .subjects import fit_population
-from .units import Units
+from .tables import cluster_table, effects_table, fixed_table, summary_table
+from .visits.formula import Formula
+from .visits.reading import check_designs, coded, codes_of, read_design, read_groups, read_outcomes
+from .visits.subjects import fit_population
+from .visits.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -291,51 +292,20 @@ class MixedEffects(RunEstimator):
     @cached_property
     def effects_(self) -> pd.DataFrame:
         """Effects of each subject: mean, deviation and 95% interval, with columns (effect, statistic)."""
-        import pandas as pd
-
         check_is_fitted(self, "posterior_")
-        mean, covariance = self._given.moments_of_effects()
-        low, high = np.quantile(self._effect_draws, [0.025, 0.975], axis=0)
-        parts: dict[Any, Any] = {}
-        for j, name in enumerate(self.feature_names_):
-            spread = np.sqrt(covariance[:, j, j])
-            columns = {"mean": mean[:, j], "sd": spread, "2.5%": low[:, j], "97.5%": high[:, j]}
-            parts |= {(name, statistic): values for statistic, values in columns.items()}
-        return pd.DataFrame(parts, index=pd.Index(self.subjects_, name="subject"))
+        return effects_table(self)
 
     @cached_property
     def fixed_effects_(self) -> pd.DataFrame:
         """Fixed effects: mean, deviation and 95% interval."""
-        import pandas as pd
-
         check_is_fitted(self, "posterior_")
-        data = self.posterior_.data
-        drawn = self.posterior_.fixed.reshape(self.posterior_.n_draws, len(data.fixed_names))
-        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        columns = {"mean": drawn.mean(axis=0), "sd": drawn.std(axis=0), "2.5%": low, "97.5%": high}
-        return pd.DataFrame(columns, index=pd.Index(data.fixed_names, name="column"))
+        return fixed_table(self)
 
     @cached_property
     def cluster_effects_(self) -> pd.DataFrame:
         """Size of each cluster, and mean, 95% interval and spread of the effects of its subjects."""
-        import pandas as pd
-
         check_is_fitted(self, "posterior_")
-        drawn = self._effect_draws
-        rows = []
-        for k in range(self.n_clusters_):
-            members = drawn[:, self.labels_ == k]
-            means = members.mean(axis=1)
-            row: dict[tuple[str, str], float] = {("", "size"): members.shape[1]}
-            for j, name in enumerate(self.feature_names_):
-                low, high = np.quantile(means[:, j], [0.025, 0.975])
-                spread = float(np.mean(members[:, :, j].std(axis=1)))
-                row |= {(name, "mean"): float(means[:, j].mean()), (name, "2.5%"): low, (name, "97.5%"): high}
-                row[name, "spread"] = spread
-            rows.append(row)
-        frame = pd.DataFrame(rows, index=pd.Index(range(self.n_clusters_), name="cluster"))
-        frame.columns = pd.MultiIndex.from_tuples(list(rows[0]))
-        return frame
+        return cluster_table(self)
 
     def summary(self) -> pd.DataFrame:
         """Means of the effects over subjects, fixed effects, deviations of effects over subjects, and noise, one per
@@ -352,28 +322,8 @@ class MixedEffects(RunEstimator):
         >>> model.summary().index.tolist()
         ['mean of X 0', 'sd of X 0', 'sd of noise']
         """
-        import pandas as pd
-
         check_is_fitted(self, "posterior_")
-        drawn = self._effect_draws
-        lines: dict[str, FloatArray] = {}
-        for j, name in enumerate(self.feature_names_):
-            lines[f"mean of {name}"] = drawn[:, :, j].mean(axis=1)
-        for a, name in enumerate(self.posterior_.data.fixed_names):
-            lines[name] = self.posterior_.fixed[..., a].reshape(-1)
-        for j, name in enumerate(self.feature_names_):
-            lines[f"sd of {name}"] = drawn[:, :, j].std(axis=1)
-        lines["sd of noise"] = np.sqrt(self.posterior_.noise.reshape(-1))
-        table = {
-            name: {
-                "mean": values.mean(),
-                "sd": values.std(),
-                "2.5%": np.quantile(values, 0.025),
-                "97.5%": np.quantile(values, 0.975),
-            }
-            for name, values in lines.items()
-        }
-        return pd.DataFrame(table).T
+        return summary_table(self)
 
     # --- new visits -------------------------------------------------------------------------------------------------
 
