@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -153,17 +154,7 @@ class MixedEffects(RunEstimator):
 
     @classmethod
     def from_formula(cls, formula: str, frame: pd.DataFrame, **settings: Any) -> Self:
-        """Fit a formula to a table; ``settings`` are those of the constructor.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import pandas as pd
-        >>> import countless as cl
-        >>> frame = pd.DataFrame({"id": np.repeat(list("abcdef"), 3), "t": [0.0, 1.0, 2.0] * 6})
-        >>> frame["y"] = frame.t + np.repeat([0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 3)
-        >>> model = cl.MixedEffects.from_formula("y ~ t + (1 | id)", frame, inference="map")  # doctest: +SKIP
-        """
+        """Fit a formula to a table; ``settings`` are those of the constructor."""
         return cls(formula=formula, **settings).fit(frame)
 
     def fit(
@@ -421,14 +412,12 @@ class MixedEffects(RunEstimator):
             A number of folds by subject; ``GroupKFold(5)`` is the same as 5, ``KFold(5, shuffle=True)`` leaves out
             visits.
         """
-        from sklearn.model_selection import GroupKFold
-
         if self.formula is not None and y is None:
             formula = Formula.parse(self.formula)
             y, groups = formula.outcomes(X), np.asarray(formula.groups(X))
             seen = ~np.isnan(y)
             X = X[seen].reset_index(drop=True)
-            splits = self._splitter(cv, GroupKFold).split(X, y[seen], groups[seen])
+            splits = _splits(cv, X, y[seen], groups[seen])
             parts = [(clone(self).fit(X.iloc[train]), X.iloc[test]) for train, test in splits]
             return np.array([model.score(test.reset_index(drop=True)) for model, test in parts])
         design, _ = read_design(X, "X")
@@ -437,14 +426,10 @@ class MixedEffects(RunEstimator):
         seen = ~np.isnan(outcomes)
         design, shared, outcomes, subjects = design[seen], shared[seen], outcomes[seen], subjects[seen]
         scores = []
-        for train, test in self._splitter(cv, GroupKFold).split(design, outcomes, subjects):
+        for train, test in _splits(cv, design, outcomes, subjects):
             model = clone(self).fit(design[train], outcomes[train], subjects[train], shared[train])
             scores.append(model.score(design[test], outcomes[test], subjects[test], shared[test]))
         return np.array(scores)
-
-    @staticmethod
-    def _splitter(cv: Any, by_group: Any) -> Any:
-        return cv if hasattr(cv, "split") else by_group(whole_number("cv", cv, 2))
 
     # --- the report -------------------------------------------------------------------------------------------------
 
@@ -456,6 +441,16 @@ class MixedEffects(RunEstimator):
         from .report import sections
 
         return sections(self, most_rows)
+
+
+def _splits(cv: Any, X: Any, y: Any, groups: Any) -> list[Any]:
+    """Folds of a splitter, or so many by subject."""
+    from sklearn.model_selection import GroupKFold
+
+    splitter = cv if hasattr(cv, "split") else GroupKFold(whole_number("cv", cv, 2))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The groups parameter is ignored")
+        return list(splitter.split(X, y, groups))
 
 
 def _same_columns(name: str, rows: FloatArray, names: tuple[str, ...], known: tuple[str, ...], named: bool) -> None:

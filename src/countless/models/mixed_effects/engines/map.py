@@ -46,7 +46,7 @@ class MixedEffectsMAP(Inference):
     Parameters
     ----------
     restarts : int, optional
-        Searches from different splits; the best is returned. Default: 4, and 2 beyond 2,000 subjects.
+        Searches from different splits; the best is returned. Default: 4, 2 beyond 2,000 subjects, 1 beyond 5,000.
     n_threads : int, optional
         Threads for the restarts; the result does not depend on it.
 
@@ -71,7 +71,7 @@ class MixedEffectsMAP(Inference):
 
     def run(self, problem: Problem, rng: np.random.Generator, watch: Watch | None = None) -> Draws:
         """Search several times and keep the best."""
-        restarts = self.restarts or (4 if problem.n_subjects <= 2000 else 2)
+        restarts = self.restarts or (4 if problem.n_subjects <= 2000 else 2 if problem.n_subjects <= 5000 else 1)
 
         def one_search(number: int, stream: np.random.Generator, monitor: Monitor) -> _Search | None:
             if monitor.stopping.is_set():
