@@ -13,8 +13,8 @@ from ...families import Family
 from ...priors import Gamma, Prior
 from .kinds import hyper_of
 from .problem import Noise, Problem
-from .subjects import Population, fit_population
-from .units import Units
+from .visits.subjects import Population, fit_population
+from .visits.units import Units
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -25,13 +26,14 @@ from ..estimator import Arrays, RunEstimator
 from . import engines as _engines  # noqa: F401  they register themselves
 from .command import COMMAND
 from .data import MixedData
-from .formula import Formula
 from .kinds import able, hyper_of
 from .posterior import MixedPosterior
 from .predictive import Given
-from .reading import check_designs, coded, codes_of, read_design, read_groups, read_outcomes
-from .subjects import fit_population
-from .units import Units
+from .tables import cluster_table, effects_table, fixed_table, summary_table
+from .visits.formula import Formula
+from .visits.reading import check_designs, coded, codes_of, read_design, read_groups, read_outcomes
+from .visits.subjects import fit_population
+from .visits.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,17 +154,7 @@ class MixedEffects(RunEstimator):
 
     @classmethod
     def from_formula(cls, formula: str, frame: pd.DataFrame, **settings: Any) -> Self:
-        """Fit a formula to a table; ``settings`` are those of the constructor.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import pandas as pd
-        >>> import countless as cl
-        >>> frame = pd.DataFrame({"id": np.repeat(list("abcdef"), 3), "t": [0.0, 1.0, 2.0] * 6})
-        >>> frame["y"] = frame.t + np.repeat([0.0, 0.1, 0.2, 5.0, 5.1, 5.2], 3)
-        >>> model = cl.MixedEffects.from_formula("y ~ t + (1 | id)", frame, inference="map")  # doctest: +SKIP
-        """
+        """Fit a formula to a table; ``settings`` are those of the constructor."""
         return cls(formula=formula, **settings).fit(frame)
 
     def fit(
@@ -291,51 +283,20 @@ class MixedEffects(RunEstimator):
     @cached_property
     def effects_(self) -> pd.DataFrame:
         """Effects of each subject: mean, deviation and 95% interval, with columns (effect, statistic)."""
-        import pandas as pd
-
         check_is_fitted(self, "posterior_")
-        mean, covariance = self._given.moments_of_effects()
-        low, high = np.quantile(self._effect_draws, [0.025, 0.975], axis=0)
-        parts: dict[Any, Any] = {}
-        for j, name in enumerate(self.feature_names_):
-            spread = np.sqrt(covariance[:, j, j])
-            columns = {"mean": mean[:, j], "sd": spread, "2.5%": low[:, j], "97.5%": high[:, j]}
-            parts |= {(name, statistic): values for statistic, values in columns.items()}
-        return pd.DataFrame(parts, index=pd.Index(self.subjects_, name="subject"))
+        return effects_table(self)
 
     @cached_property
     def fixed_effects_(self) -> pd.DataFrame:
         """Fixed effects: mean, deviation and 95% interval."""
-        import pandas as pd
-
         check_is_fitted(self, "posterior_")
-        data = self.posterior_.data
-        drawn = self.posterior_.fixed.reshape(self.posterior_.n_draws, len(data.fixed_names))
-        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-        columns = {"mean": drawn.mean(axis=0), "sd": drawn.std(axis=0), "2.5%": low, "97.5%": high}
-        return pd.DataFrame(columns, index=pd.Index(data.fixed_names, name="column"))
+        return fixed_table(self)
 
     @cached_property
     def cluster_effects_(self) -> pd.DataFrame:
         """Size of each cluster, and mean, 95% interval and spread of the effects of its subjects."""
-        import pandas as pd
-
         check_is_fitted(self, "posterior_")
-        drawn = self._effect_draws
-        rows = []
-        for k in range(self.n_clusters_):
-            members = drawn[:, self.labels_ == k]
-            means = members.mean(axis=1)
-            row: dict[tuple[str, str], float] = {("", "size"): members.shape[1]}
-            for j, name in enumerate(self.feature_names_):
-                low, high = np.quantile(means[:, j], [0.025, 0.975])
-                spread = float(np.mean(members[:, :, j].std(axis=1)))
-                row |= {(name, "mean"): float(means[:, j].mean()), (name, "2.5%"): low, (name, "97.5%"): high}
-                row[name, "spread"] = spread
-            rows.append(row)
-        frame = pd.DataFrame(rows, index=pd.Index(range(self.n_clusters_), name="cluster"))
-        frame.columns = pd.MultiIndex.from_tuples(list(rows[0]))
-        return frame
+        return cluster_table(self)
 
     def summary(self) -> pd.DataFrame:
         """Means of the effects over subjects, fixed effects, deviations of effects over subjects, and noise, one per
@@ -352,28 +313,8 @@ class MixedEffects(RunEstimator):
         >>> model.summary().index.tolist()
         ['mean of X 0', 'sd of X 0', 'sd of noise']
         """
-        import pandas as pd
-
         check_is_fitted(self, "posterior_")
-        drawn = self._effect_draws
-        lines: dict[str, FloatArray] = {}
-        for j, name in enumerate(self.feature_names_):
-            lines[f"mean of {name}"] = drawn[:, :, j].mean(axis=1)
-        for a, name in enumerate(self.posterior_.data.fixed_names):
-            lines[name] = self.posterior_.fixed[..., a].reshape(-1)
-        for j, name in enumerate(self.feature_names_):
-            lines[f"sd of {name}"] = drawn[:, :, j].std(axis=1)
-        lines["sd of noise"] = np.sqrt(self.posterior_.noise.reshape(-1))
-        table = {
-            name: {
-                "mean": values.mean(),
-                "sd": values.std(),
-                "2.5%": np.quantile(values, 0.025),
-                "97.5%": np.quantile(values, 0.975),
-            }
-            for name, values in lines.items()
-        }
-        return pd.DataFrame(table).T
+        return summary_table(self)
 
     # --- new visits -------------------------------------------------------------------------------------------------
 
@@ -471,14 +412,12 @@ class MixedEffects(RunEstimator):
             A number of folds by subject; ``GroupKFold(5)`` is the same as 5, ``KFold(5, shuffle=True)`` leaves out
             visits.
         """
-        from sklearn.model_selection import GroupKFold
-
         if self.formula is not None and y is None:
             formula = Formula.parse(self.formula)
             y, groups = formula.outcomes(X), np.asarray(formula.groups(X))
             seen = ~np.isnan(y)
             X = X[seen].reset_index(drop=True)
-            splits = self._splitter(cv, GroupKFold).split(X, y[seen], groups[seen])
+            splits = _splits(cv, X, y[seen], groups[seen])
             parts = [(clone(self).fit(X.iloc[train]), X.iloc[test]) for train, test in splits]
             return np.array([model.score(test.reset_index(drop=True)) for model, test in parts])
         design, _ = read_design(X, "X")
@@ -487,14 +426,10 @@ class MixedEffects(RunEstimator):
         seen = ~np.isnan(outcomes)
         design, shared, outcomes, subjects = design[seen], shared[seen], outcomes[seen], subjects[seen]
         scores = []
-        for train, test in self._splitter(cv, GroupKFold).split(design, outcomes, subjects):
+        for train, test in _splits(cv, design, outcomes, subjects):
             model = clone(self).fit(design[train], outcomes[train], subjects[train], shared[train])
             scores.append(model.score(design[test], outcomes[test], subjects[test], shared[test]))
         return np.array(scores)
-
-    @staticmethod
-    def _splitter(cv: Any, by_group: Any) -> Any:
-        return cv if hasattr(cv, "split") else by_group(whole_number("cv", cv, 2))
 
     # --- the report -------------------------------------------------------------------------------------------------
 
@@ -506,6 +441,16 @@ class MixedEffects(RunEstimator):
         from .report import sections
 
         return sections(self, most_rows)
+
+
+def _splits(cv: Any, X: Any, y: Any, groups: Any) -> list[Any]:
+    """Folds of a splitter, or so many by subject."""
+    from sklearn.model_selection import GroupKFold
+
+    splitter = cv if hasattr(cv, "split") else GroupKFold(whole_number("cv", cv, 2))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The groups parameter is ignored")
+        return list(splitter.split(X, y, groups))
 
 
 def _same_columns(name: str, rows: FloatArray, names: tuple[str, ...], known: tuple[str, ...], named: bool) -> None:

@@ -19,7 +19,7 @@ from ...partitions.scores import log_seat_weights
 from ...posterior.posterior import Posterior
 from .passes import effects_given, log_densities, log_densities_of_each
 from .problem import Problem
-from .subjects import Sums, packed, unpacked
+from .visits.subjects import Sums, packed, unpacked
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -21,8 +21,8 @@ from ...families import Family
 from ...families.learnable import Law
 from ...priors import Prior
 from .kinds import is_known
-from .subjects import Sums, packed
-from .units import Units
+from .visits.subjects import Sums, packed
+from .visits.units import Units
 
 if TYPE_CHECKING:
     from .state import State

@@ -26,7 +26,7 @@ from .integrated import Integrated, IntegratedFamily, integrate_effects
 from .kinds import means_and_precisions, prior_of_means, within_precision
 from .passes import effects_given
 from .problem import Problem
-from .subjects import packed
+from .visits.subjects import packed
 
 
 class Theta(NamedTuple):

@@ -17,7 +17,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # Subjects and rounds of EM that the units are found from.
-MOST_SUBJECTS, EM_ROUNDS = 1500, 60
+MOST_SUBJECTS, EM_ROUNDS = 600, 50
 # Least deviation of an effect, as a share of the error with which the visits of one subject tell it.
 LEAST_SPREAD = 0.1
 # Least noise, as a share of the deviation of the outcomes.

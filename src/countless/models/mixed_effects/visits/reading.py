@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.errors import ColumnOfText, MissingCell
-from ...core.validate import as_rows, by_first_appearance
+from ....core.errors import ColumnOfText, MissingCell
+from ....core.validate import as_rows, by_first_appearance
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -142,9 +142,11 @@ def _bracket_with_bar(text: str, start: int) -> tuple[int, int]:
 
 def _matrix(terms: str, frame: pd.DataFrame, missing: str = "raise") -> pd.DataFrame:
     try:
-        import formulaic  # type: ignore[import-not-found,unused-ignore]
+        import formulaic
     except ModuleNotFoundError:
-        raise ImportError("formula: formulaic is not installed; install it with: pip install formulaic") from None
+        raise ImportError(
+            "formula: formulaic is not installed; install it with: pip install countless[formula]"
+        ) from None
     import pandas as pd
 
     try:

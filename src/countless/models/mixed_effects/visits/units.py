@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...families import Family
-from ...families.gaussian.covariances import covariance_matrix
-from ...families.gaussian.full import Gaussian
-from ...families.gaussian.known_covariance import GaussianKnownCovariance
-from ...families.gaussian.spherical import SphericalGaussian
+from ....families import Family
+from ....families.gaussian.covariances import covariance_matrix
+from ....families.gaussian.full import Gaussian
+from ....families.gaussian.known_covariance import GaussianKnownCovariance
+from ....families.gaussian.spherical import SphericalGaussian
 from .subjects import IntArray, Population, Sums
 
 FloatArray = NDArray[np.float64]
