@@ -199,7 +199,7 @@ def test_command(tmp_path):
     frame.insert(0, "who", [f"r{i}" for i in range(24)])
     file, out = tmp_path / "table.csv", tmp_path / "run"
     frame.to_csv(file, index=False)
-    words = ["bicluster", str(file), "--names", "who", "--chains", "2", "--draws", "20", "--out", str(out)]
+    words = ["bicluster", str(file), "--name", "who", "--chains", "2", "--draws", "20", "--out", str(out)]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 0, found.output
     assert (out / "rows.csv").read_text().splitlines()[0] == "row,cluster"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..command import (
     CHAIN_OPTIONS,
     COLUMNS,
     IGNORE,
+    NAME,
     About,
     Command,
     Grid,
@@ -16,10 +16,13 @@ from ..command import (
     Request,
     Results,
     asked_chains,
-    check_column,
+    csv_text,
     general_results,
     with_chains,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HELP = """
 Group the rows and the columns of a table together; both numbers of groups are inferred.
@@ -29,7 +32,7 @@ each row and column; blocks.csv, the mean of each block; summary.json; and the r
 time and continued with [bold]countless resume[/].
 """
 EXAMPLES = (
-    "countless bicluster animals.csv --names animal --model asymmetric --rescale 8000",
+    "countless bicluster animals.csv --name animal --model asymmetric --rescale 8000",
     "countless bicluster counts.csv --model symmetric --degree-corrected",
 )
 
@@ -47,7 +50,7 @@ def _engines() -> list[str]:
 OPTIONS = (
     COLUMNS,
     IGNORE,
-    Option("names", "Column with the names of the rows."),
+    NAME,
     Option(
         "model",
         "What makes the cells of a block alike: relational (draws of one law), or for counts symmetric, asymmetric, "
@@ -68,14 +71,12 @@ def _build(request: Request) -> tuple[Any, Any]:
     from .engines.gibbs import BiclusterGibbs
     from .estimator import InfiniteBiclustering
 
-    table = request.table
-    if request["names"] is not None:
-        check_column("the table", request["names"], [str(name) for name in table.columns])
-        table = table.set_index(request["names"])
-        table.index = table.index.map(str)
+    table = _named(request.table)
     for name, column in table.items():
         if column.dtype.kind not in "biuf":
-            raise ValueError(f"column {str(name)!r} holds text; name it with --names, or leave it out with --ignore")
+            raise ValueError(
+                f"column {str(name)!r} holds text; if it names the rows, say --name {name}, else leave it out: --ignore"
+            )
     inference = request["inference"]
     if asked_chains(request):
         if inference == "map":
@@ -88,6 +89,15 @@ def _build(request: Request) -> tuple[Any, Any]:
     return InfiniteBiclustering(**settings, inference=inference, random_state=request["seed"]), table.astype("float64")
 
 
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its first column as the names of the rows, where that is text and names each row differently."""
+    first = table.columns[0]
+    if table.index.name is None and table[first].dtype.kind not in "biuf" and table[first].is_unique:
+        table = table.set_index(first)
+        table.index = table.index.map(str)
+    return table
+
+
 def _results(model: Any, about: About) -> Results:
     found = general_results(model, about)
     data = model.posterior_.data
@@ -95,14 +105,14 @@ def _results(model: Any, about: About) -> Results:
     grids: list[Grid | str] = []
     for side, labels in enumerate((model.row_labels_, model.column_labels_)):
         word, names = ("row", "column")[side], data.names(side)
-        files[f"{word}s.csv"] = _csv([(word, "cluster"), *zip(names, labels.tolist(), strict=True)])
+        files[f"{word}s.csv"] = csv_text([(word, "cluster"), *zip(names, labels.tolist(), strict=True)])
         members = [[n for n, k in zip(names, labels, strict=True) if k == each] for each in range(labels.max() + 1)]
         rows = [(str(k), str(len(each)), _some(each)) for k, each in enumerate(members[:30])]
         grids.append(Grid(f"Clusters of {word}s", ("cluster", "size", f"{word}s"), rows, right=(1,)))
     means = model.block_means_
     if means.ndim == 2:
         head = ("row cluster", *(f"columns {k}" for k in range(means.shape[1])))
-        files["blocks.csv"] = _csv([head, *((k, *line) for k, line in enumerate(means.tolist()))])
+        files["blocks.csv"] = csv_text([head, *((k, *line) for k, line in enumerate(means.tolist()))])
     rows_found, columns_found = model.n_clusters_
     summary = {"n_row_clusters": rows_found, "n_column_clusters": columns_found, **found.summary}
     return Results(summary, [*grids, *found.screen], files)
@@ -110,14 +120,6 @@ def _results(model: Any, about: About) -> Results:
 
 def _some(names: list[str]) -> str:
     return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-
-
-def _csv(lines: list[tuple[Any, ...]]) -> str:
-    import csv
-
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(lines)
-    return out.getvalue()
 
 
 COMMAND: Command | None = Command(

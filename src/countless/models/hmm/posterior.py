@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...posterior.partition.posterior import PartitionPosterior
 from ...posterior.partition.summaries import ClusterSummary, summarise
-from ...posterior.partition.view import PartitionDraws
-from ...posterior.posterior import FloatArray, IntArray, Posterior
+from ...posterior.posterior import FloatArray, IntArray
 from .problem import N_STATES
-
-
-def _of_steps(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of the partition of the steps as a method of the posterior, with its signature and docstring."""
-
-    @wraps(method)
-    def asked(self: SequencePosterior, *args: Any, **options: Any) -> Any:
-        return method(self.partition("step"), *args, **options)
-
-    return asked
 
 
 class Changes(NamedTuple):
@@ -40,7 +28,7 @@ class Changes(NamedTuple):
     probability: FloatArray
 
 
-class SequencePosterior(Posterior):
+class SequencePosterior(PartitionPosterior):
     """Draws of the states of all steps, of all sequences one after the other.
 
     Attributes
@@ -63,10 +51,7 @@ class SequencePosterior(Posterior):
     (4, 250, 6)
     """
 
-    @property
-    def labels(self) -> NDArray[Any]:
-        """State of each step in each draw."""
-        return self["labels"]
+    partition_axis: ClassVar[str] = "step"
 
     @property
     def n_states(self) -> IntArray:
@@ -86,14 +71,6 @@ class SequencePosterior(Posterior):
     def typical_factors(self) -> dict[str, Any]:
         """Posterior means of the offsets of learned hyperparameters; empty where none were."""
         return {name: logs.mean(axis=(0, 1)) for name, logs in self.log_factors.items()}
-
-    flat_labels = _of_steps(PartitionDraws.flat_labels)
-    n_clusters_pmf = _of_steps(PartitionDraws.n_clusters_pmf)
-    similarity = _of_steps(PartitionDraws.similarity)
-    sampled_similarity = _of_steps(PartitionDraws.sampled_similarity)
-    consensus = _of_steps(PartitionDraws.consensus)
-    credible_ball = _of_steps(PartitionDraws.credible_ball)
-    certainty = _of_steps(PartitionDraws.certainty)
 
     def n_states_pmf(self) -> dict[int, float]:
         """Posterior probability of each number of states that was drawn.

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core.random import as_generator
-from ...posterior.partition.view import PartitionDraws
-from ...posterior.posterior import FloatArray, IntArray, Posterior
+from ...posterior.partition.posterior import PartitionPosterior
+from ...posterior.posterior import FloatArray, IntArray
 from .data import MixedData
 
 
-def _of_subjects(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of the partition of subjects as a method of the posterior, with its signature and docstring."""
-
-    @wraps(method)
-    def asked(self: MixedPosterior, *args: Any, **options: Any) -> Any:
-        return method(self.partition("subject"), *args, **options)
-
-    return asked
-
-
-class MixedPosterior(Posterior):
+class MixedPosterior(PartitionPosterior):
     """Draws of a fit of ``MixedEffects``; effects are integrated out and drawn when asked for.
 
     Attributes
@@ -54,11 +41,9 @@ class MixedPosterior(Posterior):
     (True, (10, 20, 1))
     """
 
-    data: MixedData
+    partition_axis: ClassVar[str] = "subject"
 
-    @property
-    def labels(self) -> NDArray[Any]:
-        return self["labels"]
+    data: MixedData
 
     @property
     def n_clusters(self) -> IntArray:
@@ -86,14 +71,6 @@ class MixedPosterior(Posterior):
         counts = self.n_clusters.reshape(-1)
         first = int(counts[:draw].sum())
         return {name: values[first : first + int(counts[draw])] for name, values in self.parameters.items()}
-
-    flat_labels = _of_subjects(PartitionDraws.flat_labels)
-    n_clusters_pmf = _of_subjects(PartitionDraws.n_clusters_pmf)
-    similarity = _of_subjects(PartitionDraws.similarity)
-    sampled_similarity = _of_subjects(PartitionDraws.sampled_similarity)
-    consensus = _of_subjects(PartitionDraws.consensus)
-    credible_ball = _of_subjects(PartitionDraws.credible_ball)
-    certainty = _of_subjects(PartitionDraws.certainty)
 
     def effects(self, n_draws: int = 400, random_state: Any = 0) -> FloatArray:
         """Draws of the effects (draw, subject, column), spread over the draws of everything else.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from functools import cached_property, wraps
+from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...core.validate import by_size
 from ...posterior.data import Data
+from ...posterior.partition.posterior import PartitionPosterior
 from ...posterior.partition.summaries import ClusterSummary, summaries_frame, summarise
-from ...posterior.partition.view import PartitionDraws
-from ...posterior.posterior import FloatArray, IntArray, Posterior
+from ...posterior.posterior import FloatArray, IntArray
 from .data import MixtureData
 from .impute import Imputation, impute
 from .records import Components, Truncation, truncation_of
@@ -23,17 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def _of_rows(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of the partition of the rows as a method of the posterior, with its signature and docstring."""
-
-    @wraps(method)
-    def asked(self: MixturePosterior, *args: Any, **options: Any) -> Any:
-        return method(self.partition("row"), *args, **options)
-
-    return asked
-
-
-class MixturePosterior(Posterior):
+class MixturePosterior(PartitionPosterior):
     """Draws of the partition of rows, one row of arrays per chain.
 
     Attributes
@@ -82,11 +72,6 @@ class MixturePosterior(Posterior):
     data: Data | None
 
     # --- arrays -------------------------------------------------------------------------------------------------------
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        """Cluster of each row in each draw."""
-        return self["labels"]
 
     @property
     def n_clusters(self) -> IntArray:
@@ -195,16 +180,6 @@ class MixturePosterior(Posterior):
         those = slice(first, first + int(counts[at]))
         named = self.parameters if self.weights is None else {**self.parameters, "weights": self.weights}
         return {name: values[those] for name, values in named.items()}
-
-    # --- the partition of the rows; ``partition("row")`` has the same -----------------------------------------------
-
-    flat_labels = _of_rows(PartitionDraws.flat_labels)
-    n_clusters_pmf = _of_rows(PartitionDraws.n_clusters_pmf)
-    similarity = _of_rows(PartitionDraws.similarity)
-    sampled_similarity = _of_rows(PartitionDraws.sampled_similarity)
-    consensus = _of_rows(PartitionDraws.consensus)
-    credible_ball = _of_rows(PartitionDraws.credible_ball)
-    certainty = _of_rows(PartitionDraws.certainty)
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
