@@ -19,9 +19,9 @@ from ._imports import import_modules, take_imports
 INTERRUPTED = 130
 
 # Commands for all models, in the order in which people need them; the commands of the models come before them.
-COMMANDS = ("report", "predict", "resume", "compare", "demo")
+COMMANDS = ("report", "predict", "resume", "compare", "demo", "reproduce")
 # Commands that read no run.
-WITHOUT_RUNS = ("compare", "demo")
+WITHOUT_RUNS = ("compare", "demo", "reproduce")
 
 
 class Commands(typer.core.TyperGroup):

@@ -1,0 +1,161 @@
+"""Studies of biclustering of Pletscher 2007, section 5.5: step pattern, normalisation, data of the symmetric model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..metrics import assignment_error
+from .study import STUDIES, Case, Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+IntArray = NDArray[np.int64]
+Truth = tuple[NDArray[np.float64], IntArray, IntArray]
+
+MODELS = ("symmetric", "asymmetric")
+# Log of beta, the prior counts of a block: from one block that has everything to blocks that are all alike.
+LOG_BETAS = tuple(range(-14, 7, 2))
+ROWS, COLUMNS, COUNTS, SIDES = 60, 40, 20_000, (4, 5)
+
+
+def make_steps(rng: np.random.Generator) -> Truth:
+    """Six clusters of 60 objects over ten of five features (5.5.2): each shifts the same histogram by one place.
+
+    The source names no numbers: here 60 counts for each object, and shares that fall by a third from one to the next.
+    """
+    shares = (2.0 / 3.0) ** np.arange(10.0)
+    means = np.stack([np.roll(shares, k) for k in range(6)])
+    rows, columns = np.repeat(np.arange(6), 60), np.repeat(np.arange(10), 5)
+    cells = means[rows][:, columns]
+    X = np.stack([rng.multinomial(60, line / line.sum()) for line in cells]).astype(np.float64)
+    return _shuffled(X, rows, columns, rng)
+
+
+def make_normalisation(rng: np.random.Generator) -> Truth:
+    """Two clusters of 50 objects; two clusters of features with the same shares and different totals (5.5.3).
+
+    Features of the first two clusters come with probability 0.9 from the first objects. Those of a third one, from the
+    second objects, keep the margins of the objects alike.
+    """
+    rows, columns = np.repeat([0, 1], 50), np.repeat([0, 1, 2], 8)
+    means = np.array([[9.0, 2.7, 1.0], [1.0, 0.3, 9.0]])
+    return _shuffled(rng.poisson(means[rows][:, columns]).astype(np.float64), rows, columns, rng)
+
+
+def make_symmetric(log_beta: float, rng: np.random.Generator) -> Truth:
+    """Counts thrown over blocks whose probabilities are a draw of Dirichlet(beta, ..., beta) (5.5.4)."""
+    rows, columns = rng.permutation(np.arange(ROWS) % SIDES[0]), rng.permutation(np.arange(COLUMNS) % SIDES[1])
+    shares = _dirichlet(np.exp(log_beta), SIDES[0] * SIDES[1], rng).reshape(SIDES)
+    sizes = np.outer(np.bincount(rows), np.bincount(columns))
+    cells = (shares / sizes)[rows][:, columns]
+    X = rng.multinomial(COUNTS, cells.ravel() / cells.sum()).reshape(cells.shape)
+    return X.astype(np.float64), rows, columns
+
+
+def _dirichlet(beta: float, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """In logs: a gamma variable of shape b is one of shape b + 1 times u ** (1 / b), zero for tiny b."""
+    logs = np.log(rng.standard_gamma(beta + 1.0, size=n)) + np.log(rng.random(n)) / beta
+    shares: NDArray[np.float64] = np.exp(logs - logs.max())
+    return shares / shares.sum()
+
+
+def _shuffled(X: NDArray[np.float64], rows: IntArray, columns: IntArray, rng: np.random.Generator) -> Truth:
+    i, j = rng.permutation(len(rows)), rng.permutation(len(columns))
+    return np.ascontiguousarray(X[i][:, j]), rows[i], columns[j]
+
+
+def error_of_side(found: IntArray, truth: IntArray, totals: NDArray[np.float64]) -> float:
+    """Assignment error, or that against the truth with all items of no counts in one cluster, if it is less.
+
+    Items without counts cannot be told apart (Pletscher 2007, 5.5.4).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.experiments.biclusters import error_of_side
+    >>> truth, totals = np.array([0, 0, 1, 2]), np.array([5.0, 3.0, 0.0, 0.0])
+    >>> error_of_side(np.array([0, 0, 1, 1]), truth, totals)
+    0.0
+    """
+    apart = np.where(totals > 0.0, truth, -1)
+    return float(min(assignment_error(found, truth), assignment_error(found, apart)))
+
+
+@STUDIES.add("biclusters")
+class Biclusters(Study):
+    """Step pattern, normalisation problem and data of the symmetric model, by the symmetric and asymmetric models.
+
+    Examples
+    --------
+    >>> from countless.experiments.biclusters import Biclusters
+    >>> len(Biclusters().cases(quick=True)) < len(Biclusters().cases(quick=False))
+    True
+    """
+
+    title = "Biclusterings of Pletscher"
+    text = """
+Pletscher (2007), section 5.5. Both models find the step pattern (six clusters of objects, ten of features) and keep two
+clusters of features apart that have the same distribution over the objects. Data of the symmetric model are drawn with
+beta from tiny (one block has all counts) to large (all blocks are alike): the source reports an error "mostly
+significantly under 10%" for the symmetric model, but for nearly uniform blocks, where one block is the best answer, and
+a bump around log beta = -8; the asymmetric model fails below -10. The error is the mean over both sides of the share of
+misplaced items under the best matching; items without counts may be a cluster of their own.
+"""
+
+    def cases(self, quick: bool) -> list[Case]:
+        """Ten repetitions of each data set and model, or one."""
+        seeds = range(1 if quick else 10)
+        data = ["steps", "normalisation", *(f"symmetric {log_beta}" for log_beta in LOG_BETAS[:: 3 if quick else 1])]
+        return [{"data": each, "model": model, "seed": seed} for each in data for model in MODELS for seed in seeds]
+
+    def run(self, case: Case) -> list[dict[str, Any]]:
+        """Number of clusters and error of each side."""
+        from ..models.biclustering.estimator import InfiniteBiclustering
+
+        rng = np.random.default_rng(case["seed"])
+        X, rows, columns = _data(case["data"], rng)
+        model = InfiniteBiclustering(model=case["model"], inference="map", random_state=case["seed"]).fit(X)
+        errors = [
+            error_of_side(model.row_labels_, rows, X.sum(axis=1)),
+            error_of_side(model.column_labels_, columns, X.sum(axis=0)),
+        ]
+        n_rows, n_columns = (int(labels.max()) + 1 for labels in (model.row_labels_, model.column_labels_))
+        return [{"rows": n_rows, "columns": n_columns, "row error": errors[0], "column error": errors[1]}]
+
+    def summary(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Means over the repetitions."""
+        numbers = ["rows", "columns", "row error", "column error"]
+        return table.groupby(["data", "model"], sort=False)[numbers].mean().reset_index()
+
+    def figure(self, table: pd.DataFrame) -> Any:
+        """Error against log beta, as figure 5.19."""
+        from ..plots.parts.style import Picture, colour, headline, layout, quiet
+
+        picture = Picture(figsize=(6.8, 3.6), layout=layout())
+        ax = picture.add_subplot()
+        ours = table[table["data"].str.startswith("symmetric")]
+        places = ours["data"].str.split().str[1].astype(float)
+        errors = 0.5 * (ours["row error"] + ours["column error"])
+        for at, model in enumerate(MODELS):
+            mine = ours["model"] == model
+            means = errors[mine].groupby(places[mine]).mean()
+            ax.plot(places[mine], errors[mine], ".", color=colour(at), alpha=0.4)
+            ax.plot(means.index, means, color=colour(at), label=f"{model} model")
+        ax.axhline(0.1, color="#999999", linewidth=0.8, linestyle=":")
+        ax.set_xlabel("log beta: from one block with everything to blocks that are all alike", fontsize=9)
+        ax.set_ylabel("share of items misplaced", fontsize=9)
+        ax.set_ylim(bottom=-0.02)
+        ax.legend(frameon=False, fontsize=8)
+        quiet(ax)
+        headline(ax, "How well are blocks found that the symmetric model drew?")
+        return picture
+
+
+def _data(name: str, rng: np.random.Generator) -> Truth:
+    if name == "steps":
+        return make_steps(rng)
+    return make_normalisation(rng) if name == "normalisation" else make_symmetric(float(name.split()[1]), rng)
