@@ -59,8 +59,8 @@ def test_one_compilation_for_each_family(engine):
         for prior in ("pitman-yor", "finite-dirichlet", "mixture-of-finite", cl.priors.CRP(1.0)):
             cl.DPMixture(kind, prior, inference=ENGINES[engine], random_state=0).fit(X)
     kernels = {
-        "gibbs": [sweep._sweep, propose._propose, sums.add_by_label, partition._log_evidence, starts._allocate],
-        "map": [sweep._sweep, icm._join, icm._divide, sums.add_by_label, partition._log_evidence, starts._allocate],
+        "gibbs": [sweep._sweep, propose._propose, sums.add_by_label, partition.log_evidence, starts._allocate],
+        "map": [sweep._sweep, icm._join, icm._divide, sums.add_by_label, partition.log_evidence, starts._allocate],
     }
     for compiled in kernels[engine]:
         families = [signature[0].instance_class.__name__ for signature in compiled.signatures]

@@ -29,7 +29,7 @@ MODELS = {
     "poisson-popular": Relational(cl.families.Poisson(2.0, 1.0), True),
     "gaussian": Relational(cl.families.Gaussian(0.5, 0.5, 1.0, 5.0)),
 }
-QUICK = ("symmetric-popular", "asymmetric", "bernoulli")
+QUICK = ("asymmetric",)
 PRIOR = cl.priors.CRP(cl.priors.Gamma(2.0, 1.0))
 LIMIT = z_limit(8 * len(MODELS) * 3)
 
@@ -153,12 +153,13 @@ def test_each_move(name, items, rng):
     assert _worst(name, [items, *NUMBERS], rng) < (LIMIT, "")
 
 
-class _BlindStrength(LearnHyperparameters):
-    """Draws hyperparameters from their law, whatever the blocks."""
+class _TimidStrength(LearnHyperparameters):
+    """Draws hyperparameters as it should, then goes a third of the way back to where they began."""
 
     def step(self, rng, state):
-        state.set_offsets(state.problem.law.sample(rng))
+        super().step(rng, state)
+        state.set_offsets(2.0 / 3.0 * state.offsets)
 
 
 def test_a_broken_move_fails(rng):
-    assert _worst("asymmetric", [Sweeps(), Concentrations(), _BlindStrength()], rng) > (LIMIT + 3.0, "")
+    assert _worst("asymmetric", [Sweeps(), Concentrations(), _TimidStrength()], rng) > (LIMIT + 3.0, "")
