@@ -42,8 +42,7 @@ def fit(command: Command, order: Order) -> None:
     """Read the table, check every choice, fit, write and show."""
     from ..io import check_folder
     from ..models.command import KINDS, Request
-    from ._about import about_table, beside
-    from ._results import deliver
+    from ._results import about_table, beside, deliver
     from ._tables import choose_columns
 
     folder = order.folder

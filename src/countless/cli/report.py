@@ -42,7 +42,7 @@ def report(
     """
     from ..io import check_folder, load
     from ..report import write
-    from ._about import about_run
+    from ._results import about_run
 
     target = out or (run / "report.html" if run.is_dir() else run.with_suffix(".html"))
     check_folder(target.parent, "--out")

@@ -40,8 +40,7 @@ def resume(
     that began it. The table is not needed: the run holds its data.
     """
     from .. import io
-    from ._about import about_run
-    from ._results import deliver
+    from ._results import about_run, deliver
 
     say(f"continuing {run} ...")
     start = time.perf_counter()
