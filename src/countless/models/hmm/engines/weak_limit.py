@@ -24,7 +24,7 @@ class WeakLimit(SequenceSampler):
     """Blocked Gibbs sampling of whole paths among at most so many states.
 
     The transition law is replaced by its weak limit, ``cl.transitions.WeakLimitHDP``; where draws use nearly all states
-    the bound was too small (``posterior_.truncation`` says how near they come).
+    (``posterior_.n_states``) the bound was too small.
 
     Parameters
     ----------
