@@ -31,6 +31,12 @@ class Study:
     ----------
     data : Path or None
         Folder of data sets, for studies of real data.
+
+    Examples
+    --------
+    >>> from countless.experiments import STUDIES
+    >>> sorted(STUDIES)
+    ['biclusters', 'hmm']
     """
 
     data: Path | None = None
