@@ -132,6 +132,10 @@ class Learnable:
         """
         return tuple(name for name in self.spreads if getattr(self, name) is None)
 
+    def stays(self, name: str) -> Any:
+        """Whether each entry of a learned hyperparameter stays where the data put it; the family is resolved."""
+        return False
+
     def offered(self) -> tuple[str, ...]:
         """Hyperparameters that are learned where nobody sets them."""
         return tuple(self.spreads)
@@ -151,7 +155,7 @@ class Learnable:
         spreads = np.zeros(sum(map(len, places.values())))
         strengths = np.zeros(len(spreads), dtype=np.bool_)
         for name in names:
-            spreads[places[name]] = self.spreads[name]
+            spreads[places[name]] = np.where(self.stays(name), 0.0, self.spreads[name])
             strengths[places[name]] = name in self.strengths
         return Law({name: places[name] for name in places if name in names}, spreads, strengths)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ...core.jit import inner_kernel
 from ...core.special import LOG_2PI, LOG_PI, digamma, less, log_rising
@@ -20,6 +20,7 @@ from .. import verbs
 from ..arrays import column_moments, per_column
 from ..base import EXPECTED_CLUSTERS, SMALLEST, Family, FloatArray, Layout, register
 from ..verbs import implements, linear_in_row
+from .heaps import as_heaped
 
 
 @linear_in_row
@@ -46,6 +47,9 @@ class DiagonalGaussian(Family):
         divided by ``5 ** (2 / D)``, so that five such clusters would fill the volume of the data.
     dof : float or array, optional
         Degrees of freedom, above 0. Default 3, the smallest whole number with a finite expected variance.
+    heaped : bool or array of bool, optional
+        Columns whose cells heap on some values, as prices do: their scale and dof are not learned. Default: read from
+        the data (``families.gaussian.heaps``).
 
     Examples
     --------
@@ -66,6 +70,7 @@ class DiagonalGaussian(Family):
     mean_strength: ArrayLike | None = None
     scale: ArrayLike | None = None
     dof: ArrayLike | None = None
+    heaped: ArrayLike | None = None
 
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
@@ -75,7 +80,11 @@ class DiagonalGaussian(Family):
             mean_strength=per_column("mean_strength", 0.001 if self.mean_strength is None else self.mean_strength, d),
             scale=per_column("scale", variance / EXPECTED_CLUSTERS ** (2 / d) if self.scale is None else self.scale, d),
             dof=per_column("dof", 3.0 if self.dof is None else self.dof, d),
+            heaped=as_heaped(self.heaped, X),
         )
+
+    def stays(self, name: str) -> NDArray[np.bool_]:
+        return np.asarray(self.heaped, dtype=np.bool_) & (name in ("scale", "dof"))
 
     def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         mean, variance = column_moments(X)

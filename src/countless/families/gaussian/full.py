@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ...core.jit import inner_kernel
 from ...core.special import (
@@ -34,6 +34,7 @@ from ..learnable import Law
 from ..missing import fill_missing
 from ..verbs import implements, linear_in_row
 from .covariances import covariance_matrix, covariance_with_missing, default_covariance
+from .heaps import as_heaped
 
 # Cache of a cluster: c, v, log det P, the constants of the two predictives, then m and the factor of P.
 _STRENGTH, _DOF, _LOG_DET, _CONSTANT, _WITHOUT, _MEAN = 0, 1, 2, 3, 4, 5
@@ -72,6 +73,9 @@ class Gaussian(Family):
         five clusters of that size would fill the volume of the data.
     dof : float > D - 1, optional
         Degrees of freedom. Default ``D + 2``, the smallest whole number with a finite expected covariance.
+    heaped : bool or array of bool, optional
+        Columns whose cells heap on some values, as prices do: their scale is not learned, nor then the dof of all.
+        Default: read from the data (``families.gaussian.heaps``).
 
     Notes
     -----
@@ -101,6 +105,7 @@ class Gaussian(Family):
     mean_strength: float | None = None
     scale: ArrayLike | None = None
     dof: float | None = None
+    heaped: ArrayLike | None = None
 
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
@@ -114,7 +119,14 @@ class Gaussian(Family):
             if self.scale is None
             else covariance_matrix("scale", self.scale, d),
             dof=dof,
+            heaped=as_heaped(self.heaped, X),
         )
+
+    def stays(self, name: str) -> NDArray[np.bool_]:
+        heaped = np.asarray(self.heaped, dtype=np.bool_)
+        if name == "scale":
+            return heaped
+        return np.array(name == "dof" and bool(heaped.any()))
 
     def resolve_with_missing(self, X: FloatArray) -> Self:
         """A scale left as None takes its correlations from the rows that observe both columns."""

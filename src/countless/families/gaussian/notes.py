@@ -1,4 +1,4 @@
-"""What users are told about columns of measurements: equal values that were rounded, and columns that are redundant."""
+"""What users are told of columns of measurements: equal values that were rounded or heap, and redundant columns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import Column
+from ..missing import fill_missing
+from .heaps import heaped_columns
 from .resolution import MOST_ROWS, resolutions
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ def with_notes(columns: Sequence[Column], family: Family, X: FloatArray) -> tupl
     notes: dict[int, list[str]] = {j: [column.note] if column.note else [] for j, column in enumerate(columns)}
     for j, coarse in resolutions(X, measured).items():
         notes[j].append(f"equal values are taken as rounded to {coarse:.2g}")
+    for j in measured[heaped_columns(fill_missing(X[:, measured]))]:
+        notes[int(j)].append("many cells heap on a few values, so the spread of its clusters is not learned")
     redundant = collinear(X[:: max(1, len(X) // MOST_ROWS)][:, measured])
     for j in measured[redundant]:
         others = [columns[i].name for i in measured[redundant] if i != j]

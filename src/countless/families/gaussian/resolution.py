@@ -75,7 +75,7 @@ def spread_equal_cells(X: FloatArray, columns: IntArray) -> FloatArray:
     found = resolutions(X, columns)
     if not found:
         return X
-    distinct, back = _distinct(X)
+    distinct, back = distinct_rows(X)
     out = distinct.copy()
     rng = np.random.default_rng(20180611)
     for j, coarse in found.items():
@@ -98,12 +98,12 @@ def resolutions(X: FloatArray, columns: IntArray) -> dict[int, float]:
     some = X[:: max(1, len(X) // MOST_ROWS)]
     if not any(resolution(some[~np.isnan(some[:, j]), j]) for j in columns):
         return {}
-    distinct, _ = _distinct(some)
+    distinct, _ = distinct_rows(some)
     found = {int(j): resolution(distinct[~np.isnan(distinct[:, j]), j]) for j in columns}
     return {j: coarse for j, coarse in found.items() if coarse > 0.0}
 
 
-def _distinct(X: FloatArray) -> tuple[FloatArray, IntArray]:
+def distinct_rows(X: FloatArray) -> tuple[FloatArray, IntArray]:
     """Rows that differ, and where each row is among them; of one column every row counts as different."""
     if X.shape[1] == 1:
         return X, np.arange(len(X))

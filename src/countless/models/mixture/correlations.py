@@ -14,6 +14,8 @@ import numpy as np
 from ...chains.watch import Watch
 from ...core.random import spawn
 from ...families.base import Family
+from ...families.gaussian.heaps import heaped_columns
+from ...families.missing import fill_missing
 from ...families.table.regroup import guessed_measurements, regrouped
 from ...families.table.table import Table
 from ...partitions.seats import FloatArray, IntArray
@@ -53,6 +55,8 @@ def choose_correlations(family: Family, rows: FloatArray, prior: Prior, rng: np.
     columns = guessed_measurements(family)
     if len(columns) < 2:
         return family
+    heaped = heaped_columns(fill_missing(rows[:, columns]))
+    columns = tuple(j for j, has_heaps in zip(columns, heaped, strict=True) if not has_heaps)
     if len(rows) < FEWEST_ROWS:
         return regrouped(family, [], "too few rows for correlations")
     (rng,) = spawn(rng, 1)
@@ -60,7 +64,7 @@ def choose_correlations(family: Family, rows: FloatArray, prior: Prior, rng: np.
     n_predicted = min(len(rows) // 3, MOST_PREDICTED)
     left_out, fitted = np.sort(order[:n_predicted]), np.sort(order[n_predicted : n_predicted + MOST_FITTED])
     trials = [_try(family, "independent", [], rows, fitted, left_out, prior, rng)]
-    if len(columns) <= MOST_TOGETHER:
+    if 2 <= len(columns) <= MOST_TOGETHER:
         trials.append(_try(family, "all correlated", [columns], rows, fitted, left_out, prior, rng))
         groups = _groups_of(rows[fitted][:, columns], trials[-1].labels, columns)
         if sum(map(len, groups)) > 0 and groups != [columns]:
