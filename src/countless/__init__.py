@@ -21,6 +21,7 @@ _ROOM_OF = {
     "MixtureSearch": "estimators",
     "Partitional": "estimators",
     "load": "io",
+    "warmup": "io",
 }
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "report",
     "transitions",
     "tuning",
+    "warmup",
 ]
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ if TYPE_CHECKING:
     )
     from .core.warnings import ConvergenceWarning
     from .estimators import DPMeans, DPMeansHMM, DPMixture, FiniteMixture, InfiniteHMM, MixtureSearch, Partitional
-    from .io import load
+    from .io import load, warmup
 
 
 def __getattr__(name: str) -> Any:

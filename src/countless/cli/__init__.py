@@ -7,7 +7,7 @@ modules are imported inside the commands, so that ``countless --version`` answer
 
 from __future__ import annotations
 
-from . import compare, demo, predict, report, reproduce, resume
+from . import compare, demo, predict, report, reproduce, resume, warmup
 from ._app import app, main
 
-__all__ = ["app", "compare", "demo", "main", "predict", "report", "reproduce", "resume"]
+__all__ = ["app", "compare", "demo", "main", "predict", "report", "reproduce", "resume", "warmup"]

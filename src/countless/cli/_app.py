@@ -19,9 +19,9 @@ from ._imports import import_modules, take_imports
 INTERRUPTED = 130
 
 # Commands for all models, in the order in which people need them; the commands of the models come before them.
-COMMANDS = ("report", "predict", "resume", "compare", "demo", "reproduce")
+COMMANDS = ("report", "predict", "resume", "compare", "demo", "reproduce", "warmup")
 # Commands that read no run.
-WITHOUT_RUNS = ("compare", "demo", "reproduce")
+WITHOUT_RUNS = ("compare", "demo", "reproduce", "warmup")
 
 
 class Commands(typer.core.TyperGroup):

@@ -26,7 +26,7 @@ def demo(
     from .. import report
     from ..datasets import load_faithful
     from ..io import check_folder, write_together
-    from ..models.command import About, Request
+    from ..models.command import About
     from ._commands import model_commands
     from ._fit import fitted
     from ._results import show, wrote
@@ -35,8 +35,7 @@ def demo(
     table = load_faithful()
     typer.echo("Old Faithful: 272 eruptions, their length and the wait for the next one (minutes).")
     fit = model_commands()["fit"]
-    defaults = {option.name: option.default for option in fit.options}
-    request = Request(table, {**defaults, "family": "gaussian", "seed": seed})
+    request = fit.request(table, family="gaussian", seed=seed)
     model, seconds = fitted(*fit.build(request), None, fit.doing, request)
     results = fit.results(model, About())
     files: dict[str, str | bytes] = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..core.files import check_folder, write_together, write_whole
+from .rehearsals import warmup
 from .runs import load, resume
 from .tables import read_table
 
-__all__ = ["check_folder", "load", "read_table", "resume", "write_together", "write_whole"]
+__all__ = ["check_folder", "load", "read_table", "resume", "warmup", "write_together", "write_whole"]

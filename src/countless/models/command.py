@@ -268,6 +268,8 @@ class Command:
         a model cannot predict.
     doing : str
         What a fit does with rows, as in "clustering 40 rows".
+    rehearsals : callable, optional
+        ``rehearsals() -> {what: Request}``: small fits that compile the kernels of usual ones (``countless warmup``).
 
     Examples
     --------
@@ -284,6 +286,12 @@ class Command:
     results: Callable[[Any, About], Results] = general_results
     predict: Callable[[Any, pd.DataFrame, Path], Prediction] | None = None
     doing: str = "fitting"
+    rehearsals: Callable[[], Mapping[str, Request]] = dict
+
+    def request(self, table: pd.DataFrame, **options: Any) -> Request:
+        """A request for the fit of a table with these options, the others at their defaults."""
+        defaults = {option.name: option.default for option in self.options}
+        return Request(table, {"seed": 0, **defaults, **options})
 
 
 def with_chains(engine: Any, request: Request, name: str | None = None, otherwise: str = "") -> Any:

@@ -440,4 +440,22 @@ def _new_rows(labels: Any, shares: Any) -> list[Grid | str]:
     return screen
 
 
-COMMAND = Command("fit", HELP, build, OPTIONS, EXAMPLES, results, predict, "clustering")
+def rehearsals() -> dict[str, Request]:
+    """Small fits of a table, of numbers alone, and of many rows."""
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 3, size=80)
+    table = pd.DataFrame(rng.normal(size=(80, 2)) + 4.0 * groups[:, None], columns=["height", "weight"])
+    numbers = table.copy()
+    table["colour"] = np.array(["red", "green", "blue"])[(groups + (rng.random(80) < 0.2)) % 3]
+    table["visits"] = rng.poisson(1.0 + 4.0 * groups)
+    return {
+        "a table": COMMAND.request(table.mask(rng.random(table.shape) < 0.05)),
+        "numbers": COMMAND.request(numbers, family="gaussian"),
+        "many rows": COMMAND.request(numbers, family="gaussian", inference="variational"),
+    }
+
+
+COMMAND = Command("fit", HELP, build, OPTIONS, EXAMPLES, results, predict, "clustering", rehearsals)
