@@ -122,6 +122,22 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
-COMMAND: Command | None = Command(
-    "bicluster", HELP, _build, OPTIONS, EXAMPLES, results=_results, doing="grouping rows and columns"
+def _rehearsals() -> dict[str, Request]:
+    """Small fits of relations that are there or not, and of counts."""
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    often = np.where(np.arange(20)[:, None] % 2 == np.arange(12) % 2, 0.8, 0.2)
+    names = [f"column {j}" for j in range(12)]
+    relations = pd.DataFrame((rng.random(often.shape) < often).astype(int), columns=names)
+    counts = pd.DataFrame(rng.poisson(5.0 * often), columns=names)
+    return {
+        "relations": COMMAND.request(relations),
+        "counts": COMMAND.request(counts, model="symmetric"),
+    }
+
+
+COMMAND = Command(
+    "bicluster", HELP, _build, OPTIONS, EXAMPLES, _results, doing="grouping rows and columns", rehearsals=_rehearsals
 )

@@ -256,4 +256,19 @@ def predict(model: Any, table: pd.DataFrame, file: Path) -> Prediction:
     return Prediction(columns, screen)
 
 
-COMMAND = Command("hmm", HELP, build, OPTIONS, EXAMPLES, results, predict, "finding the states of")
+def rehearsals() -> dict[str, Request]:
+    """Small fits of a table and of numbers alone."""
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    states = np.arange(120) // 20 % 2
+    numbers = pd.DataFrame(rng.normal(size=(120, 2)) + 6.0 * states[:, None], columns=["speed", "height"])
+    table = numbers.assign(place=np.where(rng.random(120) < 0.8, states, 1 - states).astype(str))
+    return {
+        "a table": COMMAND.request(table.mask(rng.random(table.shape) < 0.05)),
+        "numbers": COMMAND.request(numbers, family="gaussian"),
+    }
+
+
+COMMAND = Command("hmm", HELP, build, OPTIONS, EXAMPLES, results, predict, "finding the states of", rehearsals)

@@ -141,4 +141,16 @@ def predict(model: Any, table: pd.DataFrame, file: Path) -> Prediction:
     return Prediction(columns, [Grid("Outcomes", ("row", *found.columns), head, right=(1, 2, 3))])
 
 
-COMMAND = Command("mixed", HELP, build, OPTIONS, EXAMPLES, results, predict, "clustering the subjects of")
+def rehearsals() -> dict[str, Request]:
+    """A small fit of visits."""
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    subject, time = np.divmod(np.arange(90), 3)
+    outcome = rng.normal(3.0, 1.0, size=30)[subject] + 0.5 * time + rng.normal(size=90)
+    visits = pd.DataFrame({"subject": subject, "time": time, "age": rng.normal(50.0, 5.0, size=90), "outcome": outcome})
+    return {"visits": COMMAND.request(visits, formula="outcome ~ age + (1 + time | subject)")}
+
+
+COMMAND = Command("mixed", HELP, build, OPTIONS, EXAMPLES, results, predict, "clustering the subjects of", rehearsals)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..models.command import OUTPUT
-from . import _options as options
-from ._app import command
+from ...models.command import OUTPUT
+from .. import _options as options
+from .._app import command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,13 +23,13 @@ def demo(
     seed: options.Seed = 0,
 ) -> None:
     """Cluster the Old Faithful eruptions, and show what was found."""
-    from .. import report
-    from ..datasets import load_faithful
-    from ..io import check_folder, write_together
-    from ..models.command import About
-    from ._commands import model_commands
-    from ._fit import fitted
-    from ._results import show, wrote
+    from ... import report
+    from ...datasets import load_faithful
+    from ...io import check_folder, write_together
+    from ...models.command import About
+    from .._commands import model_commands
+    from .._fit import fitted
+    from .._results import show, wrote
 
     check_folder(out, "--out")
     table = load_faithful()

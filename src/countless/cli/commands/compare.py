@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..models.command import TABLE
-from . import _options as options
-from ._app import command, print_json
+from ...models.command import TABLE
+from .. import _options as options
+from .._app import command, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ def compare(
     Every index of agreement is shown. Rows are matched by their order; by their numbers, where both tables have a
     column [bold]row[/]. A p-value is the share of random permutations of the rows that agree as well or better.
     """
-    from ..metrics import METRICS, comparison_matrix
+    from ...metrics import METRICS, comparison_matrix
 
     names = column or []
     if len(names) > 2:
@@ -84,7 +84,7 @@ def _labels(path: Path, names: list[str]) -> pd.DataFrame:
     """A table of labels and, where there are any, numbers of rows."""
     import pandas as pd
 
-    from ..io import read_table
+    from ...io import read_table
 
     file = path / "labels.csv" if path.is_dir() and (path / "labels.csv").is_file() else path
     table = read_table(file)

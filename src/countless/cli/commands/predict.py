@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ..models.command import MISSING, OUTPUT, csv_text
-from . import _options as options
-from ._app import command, print_json
-from ._errors import one_line_warnings
+from ...models.command import MISSING, OUTPUT, csv_text
+from .. import _options as options
+from .._app import command, print_json
+from .._errors import one_line_warnings
 
 EXAMPLES = (
     "countless predict penguins-countless new-birds.csv",
@@ -44,9 +44,9 @@ def predict(
     most probable cluster; probability, that of this cluster; new_cluster, the probability that the row belongs to none
     of the clusters; log_density, how usual such a row is (the lower, the stranger).
     """
-    from ..io import check_folder, load, read_table, write_whole
-    from ._commands import command_of
-    from ._results import show
+    from ...io import check_folder, load, read_table, write_whole
+    from .._commands import command_of
+    from .._results import show
 
     target = out if out is not None else Path(f"{file.stem}-labels.csv")
     writes = out is not None or not as_json

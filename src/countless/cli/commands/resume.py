@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ..models.command import SAMPLING
-from . import _options as options
-from ._app import command, print_json
-from ._errors import Interrupted, one_line_warnings, say, stopped
+from ...models.command import SAMPLING
+from .. import _options as options
+from .._app import command, print_json
+from .._errors import Interrupted, one_line_warnings, say, stopped
 
 EXAMPLES = (
     "countless resume penguins-countless",
@@ -39,8 +39,8 @@ def resume(
     The draws are those of a run that was never stopped, one for one. Then the same files are written as by the command
     that began it. The table is not needed: the run holds its data.
     """
-    from .. import io
-    from ._results import about_run, deliver
+    from ... import io
+    from .._results import about_run, deliver
 
     say(f"continuing {run} ...")
     start = time.perf_counter()

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..models.command import OUTPUT
-from ._app import command
-from ._errors import one_line_warnings
+from ...models.command import OUTPUT
+from .._app import command
+from .._errors import one_line_warnings
 
 EXAMPLES = (
     "countless report penguins-countless --open",
@@ -40,9 +40,9 @@ def report(
     One page that holds all it shows, opens without a network and can be sent to anybody. A run that was stopped gives
     the report of what was drawn so far.
     """
-    from ..io import check_folder, load
-    from ..report import write
-    from ._results import about_run
+    from ...io import check_folder, load
+    from ...report import write
+    from .._results import about_run
 
     target = out or (run / "report.html" if run.is_dir() else run.with_suffix(".html"))
     check_folder(target.parent, "--out")

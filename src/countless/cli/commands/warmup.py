@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ._app import command
-from ._errors import say
+from .._app import command
+from .._errors import say
 
 EXAMPLES = ("countless warmup", "countless warmup fit hmm")
 
@@ -25,8 +25,8 @@ def warmup(
 
     For containers, courses and new machines: it takes a minute or two, and seconds where all is compiled already.
     """
-    from ..core.jit import cache_directory
-    from ..io import warmup as run
+    from ...core.jit import cache_directory
+    from ...io import warmup as run
 
     begin = time.perf_counter()
     say("compiling; this takes a minute or two ...")

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ..models.command import OUTPUT
-from ._app import command
-from ._errors import Interrupted, one_line_warnings, say
+from ...models.command import OUTPUT
+from .._app import command
+from .._errors import Interrupted, one_line_warnings, say
 
 EXAMPLES = (
     "countless reproduce --list",
@@ -46,11 +46,11 @@ def reproduce(
     Writes table.csv, figure.png and index.md. Cases that are done are kept: the same command goes on where a study was
     stopped.
     """
-    from ..core.validate import choose
-    from ..experiments import STUDIES
-    from ..experiments.study import reproduce as run
-    from ..io import check_folder
-    from ._results import wrote
+    from ...core.validate import choose
+    from ...experiments import STUDIES
+    from ...experiments.study import reproduce as run
+    from ...io import check_folder
+    from .._results import wrote
 
     known = STUDIES.everything()
     if list_them or name is None:
