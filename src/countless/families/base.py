@@ -19,7 +19,8 @@ from ..core.jit import kernel
 from ..core.random import as_generator
 from ..core.register import Register
 from . import verbs
-from .arrays import log_volumes
+from .arrays import require_squares, shifted_and_scaled
+from .bends import log_volumes_of
 from .columns import Column
 from .learnable import Learnable
 from .tabular import Tabular
@@ -55,6 +56,29 @@ class Cluster(NamedTuple):
     statistics: FloatArray
     cache: FloatArray
     work: FloatArray
+
+
+class Units(NamedTuple):
+    """Where rows on the lines of their columns are centred and scaled; columns in the order of the kernels."""
+
+    shift: FloatArray
+    scale: FloatArray
+
+    def wide(self, family: Family, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Rows as kernels take them, and what their log densities in the user's units lose."""
+        arranged = family.arrange(X)
+        with np.errstate(over="ignore"):  # what overflows is named below
+            local = shifted_and_scaled(arranged, self.shift, self.scale)
+        require_squares(local, arranged)
+        return family.widen(local), self.log_volumes(family, arranged)
+
+    def log_volumes(self, family: Family, arranged: FloatArray) -> FloatArray:
+        """What log densities of arranged rows in the user's units lose."""
+        return log_volumes_of(arranged, family.arranged_bends(len(self.scale)), self.scale)
+
+    def restored(self, family: Family, local: FloatArray) -> FloatArray:
+        """Rows in the user's units, from rows in those of the arithmetic."""
+        return family.restore(local * self.scale + self.shift)
 
 
 class Family(Tabular, Learnable, ABC):
@@ -115,6 +139,14 @@ class Family(Tabular, Learnable, ABC):
         return tuple(Column(name, self.short_name()) for name in names)
 
     # --- what every family answers ---------------------------------------------------------------------------
+
+    def in_local_units(self, X: FloatArray) -> tuple[Self, Units]:
+        """The family for rows in the units that suit the arithmetic, and these units."""
+        found = self.units(X)
+        if found is None:
+            return self, Units(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        order = self.order(X.shape[1])
+        return self.in_units(*found), Units(found[0][order], found[1][order])
 
     @classmethod
     def short_name(cls) -> str:
@@ -178,30 +210,25 @@ class Family(Tabular, Learnable, ABC):
         everything = np.concatenate([given, new])
         family = known.resolve(given if len(given) else new)
         family.check(new)
-        units = family.units(everything)
-        family, everything, _ = localise(family, everything)
+        family, units = family.in_local_units(everything)
+        wide, volumes = units.wide(family, everything)
         clusters = family.allocate(1)
-        _absorb(family.prepare(), *clusters, everything[: len(given)])
+        _absorb(family.prepare(), *clusters, wide[: len(given)])
         out = np.empty(len(new))
-        _predict_all(family.prepare(), *clusters, everything[len(given) :], out)
-        return out if units is None else out - log_volumes(new, units[1])
+        _predict_all(family.prepare(), *clusters, wide[len(given) :], out)
+        return out - volumes[len(given) :]
 
     def sample(self, n: int, rng: Any = None, X: ArrayLike | None = None) -> FloatArray:
         """``n`` rows of one cluster: its parameters are drawn once, given the rows ``X`` if there are any."""
         rng = as_generator(rng)
         if X is None:
             family = self.resolve(self._no_rows())
-            given = None
-        else:
-            known, given = self.read(X)
-            known.check(given)
-            family = known.resolve(given)
-        units = None if given is None else family.units(given)
-        if given is None or units is None:
-            return family.draw_rows(family.draw_parameters(rng, given), n, rng)
-        local, rows, _ = localise(family, given)
-        drawn = local.draw_rows(local.draw_parameters(rng, rows), n, rng)
-        return local.restore(drawn) * units[1] + units[0]
+            return family.restore(family.draw_rows(family.draw_parameters(rng), n, rng))
+        known, given = self.read(X)
+        known.check(given)
+        local, units = known.resolve(given).in_local_units(given)
+        rows, _ = units.wide(local, given)
+        return units.restored(local, local.draw_rows(local.draw_parameters(rng, rows), n, rng))
 
     def draw_parameters(self, rng: Any = None, X: FloatArray | None = None) -> FloatArray:
         """One draw of the parameters of a cluster that holds the rows ``X``; the family is resolved."""
@@ -231,13 +258,9 @@ def _same(one: Any, other: Any) -> bool:
 
 def localise(family: Family, rows: FloatArray) -> tuple[Family, FloatArray, float]:
     """Rows as kernels take them, in the units that suit the arithmetic; the family moved along; their log Jacobian."""
-    units = family.units(rows)
-    if units is None:
-        return family, family.widen(family.arrange(rows)), 0.0
-    shift, scale = units
-    local = family.in_units(shift, scale)
-    moved = local.widen(local.arrange(np.ascontiguousarray((rows - shift) / scale)))
-    return local, moved, -float(np.sum(log_volumes(rows, scale)))
+    local, units = family.in_local_units(rows)
+    wide, volumes = units.wide(local, rows)
+    return local, wide, -float(volumes.sum())
 
 
 def resolve_family(family: str | Family) -> Family:

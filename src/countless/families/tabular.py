@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.validate import as_rows
 from . import verbs
+from .bends import STRAIGHT, bent, straightened
 from .missing import fill_missing
 
 FloatArray = NDArray[np.float64]
@@ -61,13 +62,28 @@ class Tabular:
         """The family for columns of categories that have these names; others need no names."""
         return self
 
+    def order(self, n_columns: int) -> NDArray[np.int64]:
+        """The user's columns in the order of the kernels."""
+        return np.arange(n_columns)
+
+    def bends(self, n_columns: int) -> FloatArray:
+        """The bend of each of the user's columns, infinite where it is straight (``families.bends``)."""
+        return np.full(n_columns, STRAIGHT)
+
+    def arranged_bends(self, n_columns: int) -> FloatArray:
+        """The same in the order of the kernels."""
+        return self.bends(n_columns)[self.order(n_columns)]
+
     def arrange(self, X: FloatArray) -> FloatArray:
-        """Rows with their columns in the order of the kernels."""
-        return X
+        """Rows on the lines of their columns, which are in the order of the kernels."""
+        order = self.order(X.shape[1])
+        rows = bent(X, self.bends(X.shape[1]))
+        return rows if np.array_equal(order, np.arange(len(order))) else np.ascontiguousarray(rows[:, order])
 
     def restore(self, rows: FloatArray) -> FloatArray:
-        """Rows with their columns in the order of the user, the inverse of ``arrange``."""
-        return rows
+        """Rows as the user has them, the inverse of ``arrange``."""
+        n_columns = rows.shape[1]
+        return straightened(np.ascontiguousarray(rows[:, np.argsort(self.order(n_columns))]), self.bends(n_columns))
 
     def widen(self, rows: FloatArray) -> FloatArray:
         """Arranged rows in local units, followed by what else kernels need to know about each cell."""

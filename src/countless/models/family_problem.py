@@ -75,7 +75,7 @@ class FamilyProblem:
 
     @property
     def X(self) -> FloatArray:
-        """Rows in the user's units, columns in the order of the kernels."""
+        """Rows on the lines of their columns, which are in the order of the kernels."""
         return self.table.X
 
     @property
@@ -105,6 +105,21 @@ class FamilyProblem:
         """What turns a log density of all cells that were seen, in local units, into one in the user's."""
         return self.table.log_jacobian
 
+    @property
+    def log_volumes(self) -> FloatArray:
+        """What the log density of each row loses from local units to the user's."""
+        return self.table.log_volumes
+
+    def drawn_cells(self, rows: FloatArray) -> FloatArray:
+        """What ``missing`` cells of rows as kernels take them hold, in the user's units."""
+        return self.table.drawn_cells(rows[self.missing.rows, self.missing.places])
+
+    def log_jacobian_of(self, rows: FloatArray) -> float:
+        """What turns a log density of rows as kernels take them, drawn cells included, into one in the user's units."""
+        if not self.draws_missing:
+            return self.log_jacobian
+        return self.log_jacobian + self.table.log_jacobian_of_drawn(rows[self.missing.rows, self.missing.places])
+
     def local(self, X: FloatArray) -> FloatArray:
         """Arranged rows ``X`` in the units of the arithmetic."""
         return self.table.local(X)
@@ -132,7 +147,7 @@ class FamilyProblem:
         """All rows as kernels take them, with missing cells that hold these values, in the user's units."""
         rows = self.rows.copy()
         cells = self.missing
-        rows[cells.rows, cells.places] = (values - self.shift[cells.columns]) / self.scale[cells.columns]
+        rows[cells.rows, cells.places] = self.table.local_cells(np.asarray(values, dtype=np.float64))
         return rows
 
     def with_missing(self, values: NDArray[Any]) -> FloatArray:
@@ -181,7 +196,8 @@ class FamilyProblem:
 
     def family_in_units(self) -> Family:
         """The family with its present hyperparameters, for rows in the user's units."""
-        shift, scale = (self.family.restore(each[None, :])[0] for each in (self.shift, self.scale))
+        back = np.argsort(self.family.order(len(self.scale)))
+        shift, scale = self.shift[back], self.scale[back]
         return self.family.in_units(-shift / scale, 1.0 / scale)
 
     def learned(self, offsets: FloatArray) -> Self:

@@ -8,8 +8,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from ..families.arrays import log_volumes, shifted_and_scaled
-from ..families.base import Family
+from ..families.arrays import shifted_and_scaled
+from ..families.base import Family, Units
+from ..families.bends import bent, log_slopes, straightened
 from ..families.gaussian.resolution import spread_equal_cells
 from .seats import FloatArray, IntArray
 
@@ -39,7 +40,7 @@ class LocalRows:
     Attributes
     ----------
     X : array (row, column)
-        In the user's units, columns in the order of the kernels.
+        On the lines of the columns (``families.bends``), which are in the order of the kernels.
     shift, scale : array (column,)
     family : Family
         In the units of the arithmetic; how it arranges and widens rows does not depend on its hyperparameters.
@@ -62,16 +63,11 @@ class LocalRows:
         Where hyperparameters are left open, equal measurements are spread over their resolution
         (``families.gaussian.resolution``): only those who set everything ask for the density of the cells as they are.
         """
-        units = family.units(X)
-        if units is None:
-            units = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        else:
-            family = family.in_units(*units)
-        shift, scale = (family.arrange(row[None, :])[0] for row in units)
-        rows = family.arrange(X)
+        family, units = family.in_local_units(X)
         if left_open:
-            rows = spread_equal_cells(rows, family.measured_columns(rows.shape[1]))
-        return cls(rows, shift, scale, family, weights)
+            measured = family.order(X.shape[1])[family.measured_columns(X.shape[1])]
+            X = spread_equal_cells(X, measured)
+        return cls(family.arrange(X), *units, family, weights)
 
     @cached_property
     def wide(self) -> FloatArray:
@@ -94,8 +90,40 @@ class LocalRows:
     @cached_property
     def log_jacobian(self) -> float:
         """What turns a log density of all cells that were seen, in local units, into one in the user's."""
-        volumes = log_volumes(self.X, self.scale)
+        volumes = self.log_volumes
         return -float(volumes.sum() if self.weights is None else volumes @ self.weights)
+
+    @property
+    def log_volumes(self) -> FloatArray:
+        """What the log density of each row, of the cells that were seen, loses from local units to the user's."""
+        return self.units.log_volumes(self.family, self.X)
+
+    @property
+    def units(self) -> Units:
+        """Shift and scale together."""
+        return Units(self.shift, self.scale)
+
+    @cached_property
+    def bends(self) -> FloatArray:
+        """Bend of each column."""
+        return self.family.arranged_bends(self.X.shape[1])
+
+    def drawn_cells(self, local: FloatArray) -> FloatArray:
+        """What the missing cells hold in the user's units, from their values in local units."""
+        columns = self.missing.columns
+        values = local * self.scale[columns] + self.shift[columns]
+        return straightened(values[None], self.bends[columns])[0]
+
+    def local_cells(self, values: FloatArray) -> FloatArray:
+        """The inverse of ``drawn_cells``."""
+        columns = self.missing.columns
+        return (bent(values[None], self.bends[columns])[0] - self.shift[columns]) / self.scale[columns]
+
+    def log_jacobian_of_drawn(self, local: FloatArray) -> float:
+        """What the density of drawn cells gains from local units to the user's."""
+        columns = self.missing.columns
+        slopes = log_slopes(local * self.scale[columns] + self.shift[columns], self.bends[columns])
+        return float(slopes.sum() - np.log(self.scale[columns]).sum())
 
     def some(self, which: IntArray | slice) -> Self:
         """Some of the rows."""

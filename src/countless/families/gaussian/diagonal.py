@@ -19,6 +19,7 @@ from ...core.special import LOG_2PI, LOG_PI, digamma, less, log_rising
 from .. import verbs
 from ..arrays import column_moments, per_column
 from ..base import EXPECTED_CLUSTERS, SMALLEST, Family, FloatArray, Layout, register
+from ..bends import as_bends, bent
 from ..verbs import implements, linear_in_row
 from .heaps import as_heaped
 
@@ -50,6 +51,9 @@ class DiagonalGaussian(Family):
     heaped : bool or array of bool, optional
         Columns whose cells heap on some values, as prices do: their scale and dof are not learned. Default: read from
         the data (``families.gaussian.heaps``).
+    bend : float or array, optional
+        Where columns turn from a straight line to a logarithm, in their own units (``families.bends``): on that line
+        clusters are Gaussian, and the hyperparameters are of it. Default: infinite, columns are straight.
 
     Examples
     --------
@@ -71,23 +75,30 @@ class DiagonalGaussian(Family):
     scale: ArrayLike | None = None
     dof: ArrayLike | None = None
     heaped: ArrayLike | None = None
+    bend: ArrayLike | None = None
 
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
+        bend, straight = as_bends(self.bend, d), X
+        X = bent(X, bend)
         mean, variance = column_moments(X)
         return self._with(
             mean=per_column("mean", mean if self.mean is None else self.mean, d, positive=False),
             mean_strength=per_column("mean_strength", 0.001 if self.mean_strength is None else self.mean_strength, d),
             scale=per_column("scale", variance / EXPECTED_CLUSTERS ** (2 / d) if self.scale is None else self.scale, d),
             dof=per_column("dof", 3.0 if self.dof is None else self.dof, d),
-            heaped=as_heaped(self.heaped, X),
+            heaped=as_heaped(self.heaped, straight),
+            bend=bend,
         )
 
     def stays(self, name: str) -> NDArray[np.bool_]:
         return np.asarray(self.heaped, dtype=np.bool_) & (name in ("scale", "dof"))
 
+    def bends(self, n_columns: int) -> FloatArray:
+        return as_bends(self.bend, n_columns)
+
     def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        mean, variance = column_moments(X)
+        mean, variance = column_moments(bent(X, self.bends(X.shape[1])))
         return mean, np.sqrt(variance)
 
     def in_units(self, shift: FloatArray, scale: FloatArray) -> Self:

@@ -30,6 +30,7 @@ from ...core.special import (
 from .. import verbs
 from ..arrays import column_moments, one_number, per_column
 from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
+from ..bends import as_bends, bent
 from ..learnable import Law
 from ..missing import fill_missing
 from ..verbs import implements, linear_in_row
@@ -76,6 +77,9 @@ class Gaussian(Family):
     heaped : bool or array of bool, optional
         Columns whose cells heap on some values, as prices do: their scale is not learned, nor then the dof of all.
         Default: read from the data (``families.gaussian.heaps``).
+    bend : float or array, optional
+        Where columns turn from a straight line to a logarithm, in their own units (``families.bends``): on that line
+        clusters are Gaussian, and the hyperparameters are of it. Default: infinite, columns are straight.
 
     Notes
     -----
@@ -106,9 +110,12 @@ class Gaussian(Family):
     scale: ArrayLike | None = None
     dof: float | None = None
     heaped: ArrayLike | None = None
+    bend: ArrayLike | None = None
 
     def resolve(self, X: FloatArray) -> Self:
         d = X.shape[1]
+        bend, straight = as_bends(self.bend, d), X
+        X = bent(X, bend)
         dof = float(d + 2) if self.dof is None else one_number("dof", self.dof, d - 1, " = D - 1")
         strength = 0.001 if self.mean_strength is None else float(per_column("mean_strength", self.mean_strength, 1)[0])
         mean = X.mean(axis=0) if len(X) and self.mean is None else (0.0 if self.mean is None else self.mean)
@@ -119,7 +126,8 @@ class Gaussian(Family):
             if self.scale is None
             else covariance_matrix("scale", self.scale, d),
             dof=dof,
-            heaped=as_heaped(self.heaped, X),
+            heaped=as_heaped(self.heaped, straight),
+            bend=bend,
         )
 
     def stays(self, name: str) -> NDArray[np.bool_]:
@@ -133,7 +141,9 @@ class Gaussian(Family):
         family = self.resolve(fill_missing(X))
         if self.scale is not None or not np.isnan(X).any():
             return family
-        return family._with(scale=covariance_with_missing(X) / EXPECTED_CLUSTERS ** (2 / X.shape[1]))
+        return family._with(
+            scale=covariance_with_missing(bent(X, self.bends(X.shape[1]))) / EXPECTED_CLUSTERS ** (2 / X.shape[1])
+        )
 
     def part(self, n_columns: int) -> Any:
         """The block as part of a table, with missing cells drawn."""
@@ -150,8 +160,11 @@ class Gaussian(Family):
     def lower_bound(self, name: str) -> float:
         return np.size(np.asarray(self.mean)) - 1.0 if name == "dof" else 0.0
 
+    def bends(self, n_columns: int) -> FloatArray:
+        return as_bends(self.bend, n_columns)
+
     def units(self, X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        mean, variance = column_moments(X)
+        mean, variance = column_moments(bent(X, self.bends(X.shape[1])))
         return mean, np.sqrt(variance)
 
     def in_units(self, shift: FloatArray, scale: FloatArray) -> Self:

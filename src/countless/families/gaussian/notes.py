@@ -40,7 +40,7 @@ def with_notes(columns: Sequence[Column], family: Family, X: FloatArray) -> tupl
     >>> [column.note[:27] for column in with_notes(family.describe_columns(["years", "root"]), family, X)]
     ['equal values are taken as r', '']
     """
-    order = family.arrange(np.arange(X.shape[1], dtype=np.float64)[None, :])[0].astype(np.int64)
+    order = family.order(X.shape[1])
     measured = order[family.measured_columns(len(order))]
     notes: dict[int, list[str]] = {j: [column.note] if column.note else [] for j, column in enumerate(columns)}
     for j, coarse in resolutions(X, measured).items():

@@ -1,10 +1,11 @@
-"""Measurements of a table in other blocks: correlated within a block, independent between blocks."""
+"""Measurements of a table in another shape: correlated within a block, independent between blocks, straight or bent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ..base import FAMILIES
+from ..base import FAMILIES, Family
+from ..bends import STRAIGHT
 from ..columns import IGNORED, Column
 from .blocks import Block
 from .frames import ASKED
@@ -14,41 +15,55 @@ CORRELATED, INDEPENDENT = "gaussian", "diagonal-gaussian"
 
 
 def guessed_measurements(table: Table) -> tuple[int, ...]:
-    """Columns that were guessed to be measurements with correlations, by their numbers among those that are used."""
+    """Columns that were guessed to be measurements, by their numbers among those that are used."""
     used = _used(table)
-    return tuple(j for j, column in enumerate(used) if column.family == CORRELATED and column.note != ASKED)
+    return tuple(
+        j for j, column in enumerate(used) if column.family in (CORRELATED, INDEPENDENT) and column.note != ASKED
+    )
 
 
-def regrouped(table: Table, groups: Sequence[Sequence[int]], note: str) -> Table:
-    """The same table with its guessed measurements in these blocks; the note is added to what is said of the columns.
+def correlated_measurements(table: Table) -> tuple[int, ...]:
+    """Those of them that may be correlated."""
+    used = _used(table)
+    return tuple(j for j in guessed_measurements(table) if used[j].family == CORRELATED)
 
-    Columns that are in no group, or alone in one, are independent of all others. The table has been read and is not
-    resolved.
+
+def regrouped(table: Table, groups: Sequence[Sequence[int]], bends: Mapping[int, float], note: str) -> Table:
+    """The same table with its guessed measurements in these blocks, and with these bends of columns.
+
+    Columns that are in no group, or alone in one, are independent of all others. The note is added to what is said of
+    the columns. The table has been read and is not resolved.
     """
     used, guessed = _used(table), guessed_measurements(table)
     together = [tuple(sorted(group)) for group in groups if len(group) > 1]
-    alone = sorted(set(guessed) - {j for group in together for j in group})
+    alone = tuple(sorted(set(guessed) - {j for group in together for j in group}))
     kept = [block for block in table.blocks if not set(block.columns) & set(guessed)]
-    taken = [block.name for block in kept]
-    for group in together:
-        name = CORRELATED if CORRELATED not in taken else f"{CORRELATED} {1 + sum(map(_is_correlated, taken))}"
-        taken.append(name)
-        kept.append(Block(name, group, FAMILIES[CORRELATED]()))
-    at = next((at for at, block in enumerate(kept) if block.name == INDEPENDENT), None)
-    if alone and at is None:
-        kept.append(Block(INDEPENDENT, tuple(alone), FAMILIES[INDEPENDENT]()))
-    elif alone and at is not None:
-        kept[at] = kept[at]._replace(columns=tuple(sorted((*kept[at].columns, *alone))))
-    names = {
-        used[j].name: used[j].as_family(INDEPENDENT if j in alone else CORRELATED, f"{used[j].note}; {note}")
-        for j in guessed
-    }
+    shapes = [(CORRELATED, group) for group in together]
+    if alone:
+        # Independent columns that were asked for, and have nothing set, are in the same block.
+        same = [block for block in kept if block.family == FAMILIES[INDEPENDENT]()]
+        kept = [block for block in kept if block not in same]
+        shapes.append((INDEPENDENT, tuple(sorted({*alone, *(j for block in same for j in block.columns)}))))
+    for kind, group in shapes:
+        kept.append(Block(_free_name(kind, kept), group, _with_bends(kind, [bends.get(j, STRAIGHT) for j in group])))
+    names = {}
+    for j in guessed:
+        parts = [used[j].note, note, f"logarithmic far above {bends[j]:.3g}" if j in bends else ""]
+        names[used[j].name] = used[j].as_family(
+            INDEPENDENT if j in alone else CORRELATED, "; ".join(filter(None, parts))
+        )
     schema = tuple(names.get(column.name, column) for column in table.schema or ())
     return table._with(columns=tuple(kept), schema=schema)
 
 
-def _is_correlated(name: str) -> bool:
-    return name.split()[0] == CORRELATED
+def _with_bends(kind: str, bends: list[float]) -> Family:
+    family = FAMILIES[kind]()
+    return family if all(bend == STRAIGHT for bend in bends) else family._with(bend=bends)
+
+
+def _free_name(kind: str, blocks: Sequence[Block]) -> str:
+    taken = sum(block.name.split()[0] == kind for block in blocks)
+    return kind if not taken else f"{kind} {taken + 1}"
 
 
 def _used(table: Table) -> list[Column]:

@@ -201,11 +201,16 @@ class Table(Family):
             begin += segment.n_columns
         return np.concatenate(found)
 
-    def arrange(self, X: FloatArray) -> FloatArray:
-        return np.ascontiguousarray(X[:, self._order()])
+    def order(self, n_columns: int) -> IntArray:
+        return np.array(
+            [j for segment in self._segments() if segment.block for j in segment.block.columns], dtype=np.int64
+        )
 
-    def restore(self, rows: FloatArray) -> FloatArray:
-        return np.ascontiguousarray(rows[:, np.argsort(self._order())])
+    def bends(self, n_columns: int) -> FloatArray:
+        found = super().bends(n_columns)
+        for block in self.blocks:
+            found[list(block.columns)] = block.family.bends(len(block.columns))
+        return found
 
     def widen(self, rows: FloatArray) -> FloatArray:
         segments = self._segments()
@@ -350,11 +355,6 @@ class Table(Family):
         segments = [segment for segment in self._segments() if segment.n_columns]
         ends = list(accumulate((segment.layout().parameters for segment in segments), initial=0))
         return [(segment, start, stop) for segment, (start, stop) in zip(segments, pairwise(ends), strict=True)]
-
-    def _order(self) -> IntArray:
-        return np.array(
-            [j for segment in self._segments() if segment.block for j in segment.block.columns], dtype=np.int64
-        )
 
 
 def _checked(family: Any) -> str | Family:

@@ -88,9 +88,8 @@ class Measure(NamedTuple):
         zero, one = np.zeros(d), np.ones(d)
         if family is None:
             return cls(Divergence(SquaredDistance(d), 1 + d), d, zero, one, None)
-        shift, scale = family.units(rows) or (zero, one)
-        local = family.in_units(shift, scale)
-        return cls(Divergence(local.prepare(), local.layout().statistics), d, shift, scale, family)
+        local, units = family.in_local_units(rows)
+        return cls(Divergence(local.prepare(), local.layout().statistics), d, *units, family)
 
     @property
     def width(self) -> int:
@@ -99,14 +98,15 @@ class Measure(NamedTuple):
 
     def local(self, rows: FloatArray) -> FloatArray:
         """Rows in the units that suit the arithmetic, with columns in the order of the kernels."""
+        arranged = rows if self.family is None else self.family.arrange(rows)
         if self.shift.any() or (self.scale != 1.0).any():
-            rows = np.ascontiguousarray((rows - self.shift) / self.scale)
-        return rows if self.family is None else self.family.arrange(rows)
+            return np.ascontiguousarray((arranged - self.shift) / self.scale)
+        return arranged
 
     def restored(self, rows: FloatArray) -> FloatArray:
         """Rows in the user's units and order."""
-        ordered = rows if self.family is None else self.family.restore(rows)
-        return np.ascontiguousarray(ordered * self.scale + self.shift)
+        moved = rows * self.scale + self.shift
+        return np.ascontiguousarray(moved if self.family is None else self.family.restore(moved))
 
     def centres(self, sums: FloatArray) -> FloatArray:
         """Mean of the rows of each cluster, in the user's units."""

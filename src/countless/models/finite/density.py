@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...families import Family
-from ...families.arrays import require_squares
+from ...families.base import Units
 from ...partitions.scores import naturals_of
 from ...partitions.seats import FloatArray, IntArray
 from ...partitions.sums import row_statistics_of
@@ -28,31 +28,30 @@ class MixtureDensity:
     Attributes
     ----------
     family : Family
-        The family of the rows ``(X - shift) / scale``.
-    shift, scale : array
+        The family of rows in these units.
+    units : Units
     log_weights : array (K,)
     parameters : array (K, P)
         Rows of the family's layout.
     """
 
     family: Family
-    shift: FloatArray
-    scale: FloatArray
+    units: Units
     log_weights: FloatArray
     parameters: FloatArray
 
     @classmethod
     def of(cls, problem: Problem, log_weights: FloatArray, parameters: FloatArray) -> MixtureDensity:
         """The mixture in the units of a problem."""
-        return cls(problem.family, problem.shift, problem.scale, log_weights, parameters)
+        return cls(problem.family, problem.table.units, log_weights, parameters)
 
     def reordered(self, order: IntArray) -> MixtureDensity:
         """The same mixture with its components in another order."""
-        return MixtureDensity(self.family, self.shift, self.scale, self.log_weights[order], self.parameters[order])
+        return MixtureDensity(self.family, self.units, self.log_weights[order], self.parameters[order])
 
     def describe(self) -> dict[str, FloatArray]:
         """Parameters of the components by name, in the user's units."""
-        return self.family.describe(self.parameters, self.shift, self.scale)
+        return self.family.describe(self.parameters, *self.units)
 
     def n_parameters(self) -> int:
         """Number of free parameters: those of the components, and their weights."""
@@ -79,21 +78,18 @@ class MixtureDensity:
             self.family.draw_rows(self.parameters[k], int(count), rng)
             for k, count in zip(*np.unique(labels, return_counts=True), strict=True)
         ]
-        return self.family.restore(np.concatenate(parts) * self.scale + self.shift), labels
+        return self.units.restored(self.family, np.concatenate(parts)), labels
 
     def _scores(self, X: FloatArray) -> Iterator[FloatArray]:
         hyper = self.family.prepare()
         natural = np.zeros((len(self.log_weights), self.family.layout().statistics))
         naturals_of(hyper, self.parameters, natural)
-        natural[:, 0] += self.log_weights - np.log(self.scale).sum()
+        natural[:, 0] += self.log_weights
         for start in range(0, len(X), BLOCK):
-            block = self.family.arrange(X[start : start + BLOCK])
-            with np.errstate(over="ignore"):  # require_squares reports what overflows
-                local = np.ascontiguousarray((block - self.shift) / self.scale)
-            require_squares(local, block)
+            local, volumes = self.units.wide(self.family, X[start : start + BLOCK])
             statistics = np.empty((len(local), natural.shape[1]))
             row_statistics_of(hyper, local, statistics)
-            yield statistics @ natural.T
+            yield statistics @ natural.T - volumes[:, None]
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         law = resolve_transitions(self.transitions).resolve()
         family.check(rows)
         if isinstance(family, Table):
-            family = regrouped(family, [], "columns of sequences are independent given the state")
+            family = regrouped(family, [], {}, "columns of sequences are independent given the state")
         left_open = family.left_open()
         untuned = family.resolve(rows)
         width, missing = untuned.layout().statistics, untuned.draws_missing(rows)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...families import Family, verbs
-from ...families.arrays import log_volumes, require_squares
-from ...families.base import Cluster, refresh_all
+from ...families.base import Cluster, Units, refresh_all
 from ...partitions.scores import log_predictives_of
 from ...partitions.seats import FloatArray, IntArray
 from .problem import Problem
@@ -30,10 +29,10 @@ class ClosedForm:
     Attributes
     ----------
     family : Family
-        For rows ``(X - shift) / scale``.
+        For rows in these units.
     hyper : NamedTuple
         Its hyperparameters, in the basis of the statistics of the components.
-    shift, scale : array
+    units : Units
     components : Components
     n_clusters : int
         Components that some row was given to; they come first.
@@ -41,15 +40,14 @@ class ClosedForm:
 
     family: Family
     hyper: Any
-    shift: FloatArray
-    scale: FloatArray
+    units: Units
     components: Components
     n_clusters: int
 
     @classmethod
     def of(cls, problem: Problem, components: Components, n_clusters: int) -> ClosedForm:
         """The mixture in the units of a problem."""
-        return cls(problem.family, problem.hyper, problem.shift, problem.scale, components, n_clusters)
+        return cls(problem.family, problem.hyper, problem.table.units, components, n_clusters)
 
     def log_weighted(self, X_new: FloatArray) -> FloatArray:
         """Log of weight times predictive: one column per cluster, the last one for anything else."""
@@ -74,11 +72,11 @@ class ClosedForm:
         weights = np.exp(self.components.log_weights)
         chosen = np.sort(rng.choice(len(weights), size=n, p=weights / weights.sum()))
         parameters = np.zeros((len(weights), self.family.layout().parameters))
-        rows = np.empty((n, len(self.shift)))
+        rows = np.empty((n, len(self.units.shift)))
         for i, k in enumerate(chosen):
             verbs.draw_parameters(hyper, clusters.statistics, clusters.cache, k, rng, parameters)
             rows[i] = self.family.draw_rows(parameters[k], 1, rng)[0]
-        return self.family.restore(rows * self.scale + self.shift), np.where(chosen < self.n_clusters, chosen, -1)
+        return self.units.restored(self.family, rows), np.where(chosen < self.n_clusters, chosen, -1)
 
     def _clusters(self) -> tuple[Any, Cluster]:
         clusters = self.family.allocate(len(self.components.statistics) + 1, self.hyper)
@@ -87,11 +85,8 @@ class ClosedForm:
         return self.hyper, clusters
 
     def _scores(self, X_new: FloatArray) -> FloatArray:
-        arranged = self.family.arrange(X_new)
-        with np.errstate(over="ignore"):  # what overflows is named below
-            local = np.ascontiguousarray((arranged - self.shift) / self.scale)
-        require_squares(local, arranged)
+        local, volumes = self.units.wide(self.family, X_new)
         hyper, clusters = self._clusters()
         out = np.empty((len(local), len(clusters.statistics)))
-        log_predictives_of(hyper, *clusters, self.family.widen(local), out)
-        return out + self.components.log_weights - log_volumes(arranged, self.scale)[:, None]
+        log_predictives_of(hyper, *clusters, local, out)
+        return out + self.components.log_weights - volumes[:, None]

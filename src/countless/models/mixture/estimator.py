@@ -28,10 +28,10 @@ from ..estimator import Arrays, RunEstimator
 from ..rows import Mixture, column_names, read_new_rows, read_rows, row_names
 from .answers import certainty, point_estimate, predictive
 from .command import COMMAND
-from .correlations import choose_correlations
 from .data import MixtureData
 from .engines.choice import resolve_inference
 from .posterior import MixturePosterior
+from .shapes import choose_shapes
 
 if TYPE_CHECKING:
     from ...report import Page
@@ -89,6 +89,10 @@ class DPMixture(Mixture, RunEstimator):
         Of each row: the ``probability`` of its cluster, the ``runner_up`` (-1: none) and its ``runner_up_probability``.
     concentration_ : float
         Concentration used with ``labels_`` for predictions: its posterior mean, or mode for MAP.
+    choice_ : list of dict
+        What ``family="auto"`` compared for the measurements of a table, if anything: each ``shape`` with its
+        ``log_density`` of rows that were left out, its ``gain`` over the first with the ``standard_error`` of that, the
+        clusters of its short fit, and whether it was ``taken``.
     row_names_ : list of str or None
         What rows are called: the index of a frame, or the first column that was read as names.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
@@ -107,7 +111,7 @@ class DPMixture(Mixture, RunEstimator):
     """
 
     data_class: ClassVar[Any] = MixtureData
-    known_before: ClassVar[tuple[str, ...]] = (*RunEstimator.known_before, "prior_")
+    known_before: ClassVar[tuple[str, ...]] = (*RunEstimator.known_before, "prior_", "choice_")
     command: ClassVar[Command | None] = COMMAND
     result_fields: ClassVar[tuple[Field, ...]] = (Field("labels", "labels", ("row",), once=True),)
 
@@ -162,7 +166,7 @@ class DPMixture(Mixture, RunEstimator):
         prior = resolve_prior(self.prior)
         family.check(rows)
         self.prior_ = prior.resolve(len(rows))
-        family = choose_correlations(family, rows, self.prior_, rng)
+        family, self.choice_ = choose_shapes(family, rows, self.prior_, rng)
         left_open = family.left_open()
         untuned = family.resolve(counted(rows, weights))
         self.inference_ = resolve_inference(

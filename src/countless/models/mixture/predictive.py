@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ...chains.draws import Draws, flat
 from ...families import verbs
-from ...families.arrays import log_volumes, require_squares
 from ...families.base import Cluster, refresh_all
 from ...families.learnable import Offsets
 from ...partitions.scores import log_predictives_of, log_seat_weights
@@ -55,7 +54,8 @@ class Predictor:
 
     def log_density(self, X_new: FloatArray, draws: Draws, at_most: int) -> FloatArray:
         """Log predictive density of new rows, averaged over at most so many draws."""
-        return self._average(self.local(X_new), draws, at_most) - self._volumes(X_new)
+        local, volumes = self._local(X_new)
+        return self._average(local, draws, at_most) - volumes
 
     def log_density_of_local(self, rows: FloatArray, draws: Draws, at_most: int) -> FloatArray:
         """The same for rows as kernels take them, in the units of the arithmetic."""
@@ -75,17 +75,9 @@ class Predictor:
             total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
         return total - np.log(len(picked))
 
-    def local(self, X_new: FloatArray) -> FloatArray:
-        """New rows in the units of the arithmetic, as kernels take them."""
-        problem = self._problem
-        arranged = problem.family.arrange(X_new)
-        with np.errstate(over="ignore"):  # what overflows is named below
-            local = problem.local(arranged)
-        require_squares(local, arranged)
-        return problem.family.widen(local)
-
-    def _volumes(self, X_new: FloatArray) -> FloatArray:
-        return log_volumes(self._problem.family.arrange(X_new), self._problem.scale)
+    def _local(self, X_new: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """New rows as kernels take them, and what their log densities in the user's units lose."""
+        return self._problem.table.units.wide(self._problem.family, X_new)
 
     def clusters(self, labels: NDArray[Any], draw: int | None = None) -> Cluster:
         """The clusters of ``labels`` and, last, an empty one.
@@ -122,16 +114,17 @@ class Predictor:
             verbs.draw_parameters(problem.hyper, clusters.statistics, clusters.cache, k, rng, parameters)
             members = np.flatnonzero(incomplete & (labels == k))
             drawn[members] = problem.family.draw_rows(parameters[k], len(members), rng)
-        rows = drawn * problem.scale + problem.shift
         if self._missing is not None:
-            rows[problem.missing.rows, problem.missing.columns] = self._missing[draw]
+            drawn[problem.missing.rows, problem.missing.columns] = problem.table.local_cells(self._missing[draw])
+        rows = drawn * problem.scale + problem.shift
         return problem.family.restore(np.where(np.isnan(X), rows, X))
 
     def log_weighted(
         self, X_new: FloatArray, labels: NDArray[Any], prior: Prior, draw: int | None = None
     ) -> FloatArray:
         """Log of weight times predictive: one column per cluster of ``labels``, the last one for a new cluster."""
-        return self._scores(self.local(X_new), labels, prior, draw) - self._volumes(X_new)[:, None]
+        local, volumes = self._local(X_new)
+        return self._scores(local, labels, prior, draw) - volumes[:, None]
 
     def _scores(self, local: FloatArray, labels: NDArray[Any], prior: Prior, draw: int | None) -> FloatArray:
         labels = np.ascontiguousarray(labels, dtype=np.int64)
@@ -148,7 +141,7 @@ class Predictor:
         for _ in range(n):
             verbs.draw_parameters(problem.hyper, clusters.statistics, clusters.cache, k, rng, parameters)
             drawn.append(problem.family.draw_rows(parameters[k], 1, rng)[0])
-        return problem.family.restore(np.array(drawn) * problem.scale + problem.shift)
+        return problem.table.units.restored(problem.family, np.array(drawn))
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,7 @@ class State(Partition, LearnedState):
 
     def missing_values(self) -> FloatArray:
         """What the missing cells hold now, in the user's units, in the order of ``problem.missing``."""
-        rows, columns, places = self.problem.missing
-        return self.rows[rows, places] * self.problem.scale[columns] + self.problem.shift[columns]
+        return self.problem.drawn_cells(self.rows)
 
     # --- the contract of a state -------------------------------------------------------------------------------------
 
@@ -68,11 +67,7 @@ class State(Partition, LearnedState):
         concentration and of learned log factors. Missing cells that are drawn count as cells of the rows; missing cells
         that are integrated out do not.
         """
-        problem = self.problem
-        value = self.log_density() + self.log_hyperprior + problem.log_jacobian
-        if problem.draws_missing:
-            value -= float(np.log(problem.scale[problem.missing.columns]).sum())
-        return value
+        return self.log_density() + self.log_hyperprior + self.problem.log_jacobian_of(self.rows)
 
     def draw(self) -> dict[str, Any]:
         """Labels and whatever else this chain draws, complete and in the user's units."""

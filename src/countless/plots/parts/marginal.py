@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...families import Family, localise, verbs
+from ...families import Family, verbs
 from ...families.base import refresh_all
 from ...partitions.scores import log_predictives_of, log_seat_weights, naturals_of
 from ...partitions.sums import row_statistics_of
@@ -179,9 +179,8 @@ class _Column:
         data = fit.data
         values = np.ascontiguousarray(data.rows[observed][:, [j]])
         self.family, prefix = one_column(data, j)
-        units = self.family.units(values)
-        self._shift, self._scale = (np.zeros(1), np.ones(1)) if units is None else units
-        self._local, rows, _ = localise(self.family, values)
+        self._local, self._units = self.family.in_local_units(values)
+        rows, _ = self._units.wide(self._local, values)
         self._statistics = np.empty((len(rows), self._local.layout().statistics))
         row_statistics_of(self._local.prepare(), rows, self._statistics)
         self._prior, self._n_clusters = data.prior, int(np.max(fit.labels)) + 1
@@ -209,7 +208,7 @@ class _Column:
         """Sum of the predictive of an empty cluster over all points."""
         hyper, clusters = self._local.prepare(), self._local.allocate(1)
         out = np.empty((len(points), 1))
-        log_predictives_of(hyper, *clusters, self._in_units(points), out)
+        log_predictives_of(hyper, *clusters, self._in_units(points)[0], out)
         return float(np.exp(out).sum())
 
     def clusters(self, labels: NDArray[Any], prior: Prior, factors: dict[str, float], points: FloatArray) -> _Clusters:
@@ -224,29 +223,29 @@ class _Column:
         hyper = family.prepare()
         refresh_all(hyper, *arrays)
         out = np.empty((len(points), n_clusters + 1))
-        local = self._in_units(points)
+        local, log_scale = self._in_units(points)
         log_predictives_of(hyper, *arrays, local, out)
         log_weights = log_seat_weights(prior, labels)
         seen = len(labels) + n_clusters * float(prior.offset)
-        log_scale = float(np.log(self._scale).sum())
-        return _Clusters(family, hyper, arrays, local, log_scale, out - log_scale, log_weights, seen)
+        return _Clusters(family, hyper, arrays, local, log_scale, out - log_scale[:, None], log_weights, seen)
 
-    def _in_units(self, points: FloatArray) -> FloatArray:
-        return np.ascontiguousarray((points[:, None] - self._shift) / self._scale)
+    def _in_units(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points in the units of the arithmetic, and the log of these units at each."""
+        return self._units.wide(self._local, points[:, None])
 
 
 class _Clusters(NamedTuple):
     """Clusters of one partition; ``log_predictive`` (point, cluster) ends with that of an empty cluster.
 
-    ``points`` are in the units of the arithmetic, ``log_scale`` is the log of these units, and ``seen`` the sum of
-    size + offset over the clusters that have rows.
+    ``points`` are in the units of the arithmetic, ``log_scale`` is the log of these units at each, and ``seen`` the sum
+    of size + offset over the clusters that have rows.
     """
 
     family: Family
     hyper: Any
     arrays: Any
     points: FloatArray
-    log_scale: float
+    log_scale: FloatArray
     log_predictive: FloatArray
     log_weights: FloatArray
     seen: float
@@ -268,6 +267,6 @@ class _Clusters(NamedTuple):
         naturals_of(self.hyper, parameters, natural)
         row_statistics_of(self.hyper, self.points, statistics)
         with np.errstate(divide="ignore"):
-            natural[:, 0] += np.log(weights[:-1]) - self.log_scale
-        known = np.exp(np.logaddexp.reduce(statistics @ natural.T, axis=1))
+            natural[:, 0] += np.log(weights[:-1])
+        known = np.exp(np.logaddexp.reduce(statistics @ natural.T, axis=1) - self.log_scale)
         return known + weights[-1] * np.exp(self.log_predictive[:, -1])

@@ -1,0 +1,169 @@
+"""Which shape the measurements of a table have: decided by what short fits predict for other rows.
+
+A column with a long tail is straight or bent (``families.bends``). A block of d correlated columns has d (d + 1) / 2
+covariances in every cluster, independent columns d variances. What predicts better depends on the rows, not on their
+number alone; so a few short fits are made on some of the rows, and compared by the log density of the others, in the
+user's units. The first, which is the simplest, stands unless another is better by more than a standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...chains.watch import Watch
+from ...core.random import spawn
+from ...families.base import Family
+from ...families.bends import bent, likely_bend
+from ...families.gaussian.heaps import heaped_columns
+from ...families.missing import fill_missing
+from ...families.table.regroup import correlated_measurements, guessed_measurements, regrouped
+from ...families.table.table import Table
+from ...partitions.seats import FloatArray, IntArray
+from ...priors import Prior
+from .engines.collapsed_gibbs import CollapsedGibbs
+from .problem import Problem
+
+# Rows that the trial fits are made on, and rows that they predict.
+MOST_FITTED, MOST_PREDICTED = 1000, 500
+# Fewer rows than these say nothing about held-out density; columns are then straight and independent.
+FEWEST_ROWS = 20
+# Columns beyond which one block of all would have too many covariances to try.
+MOST_TOGETHER = 60
+# Draws of each trial that a density is averaged over.
+DRAWS = 20
+# Correlation within clusters, in absolute value, from which two columns are put into one block.
+CORRELATED = 0.3
+
+Groups = Sequence[tuple[int, ...]]
+
+
+class Trial(NamedTuple):
+    """One shape: in words, as the table with it, with the log density of each row that was left out."""
+
+    words: str
+    table: Table
+    groups: Groups
+    scores: FloatArray
+    labels: IntArray
+
+    def as_dict(self, first: Trial, taken: bool) -> dict[str, Any]:
+        """What ``choice_`` says of it; differences are to the first trial."""
+        difference = self.scores - first.scores
+        return {
+            "shape": self.words,
+            "log_density": float(self.scores.mean()),
+            "gain": float(difference.mean()),
+            "standard_error": _error(difference),
+            "n_clusters": int(self.labels.max()) + 1,
+            "taken": taken,
+        }
+
+
+def choose_shapes(
+    family: Family, rows: FloatArray, prior: Prior, rng: np.random.Generator
+) -> tuple[Family, list[dict[str, Any]]]:
+    """The family with its guessed measurements in the shape that predicts best, and what was compared.
+
+    Other families are left as they are. The family has been read and is not resolved; the prior is resolved.
+    """
+    if not isinstance(family, Table):
+        return family, []
+    bends = {j: bend for j in guessed_measurements(family) if np.isfinite(bend := likely_bend(rows[:, j]))}
+    if not bends and len(correlated_measurements(family)) < 2:
+        return family, []
+    if len(rows) < FEWEST_ROWS:
+        return regrouped(family, [], {}, "too few rows for correlations"), []
+    trials = Trials(family, rows, prior, *spawn(rng, 1))
+    first = trials.add("independent", [], {})
+    if bends and not _is_better(trials.add("long tails bent", [], bends), first):
+        bends = {}
+    _try_blocks(trials, _not_heaped(family, rows), bends)
+    if len(trials.made) == 1:
+        return first.table, []
+    best = trials.best()
+    listed = ", ".join(f"{trial.words} {trial.scores.mean():.2f}" for trial in trials.made)
+    note = f"{best.words}, by log density of rows left out ({listed})"
+    compared = [trial.as_dict(first, trial is best) for trial in trials.made]
+    return regrouped(family, best.groups, bends if best is not first else {}, note), compared
+
+
+def _try_blocks(trials: Trials, columns: tuple[int, ...], bends: Mapping[int, float]) -> None:
+    """Correlated columns: all of them, and those that are correlated in the clusters then found."""
+    if not 2 <= len(columns) <= MOST_TOGETHER:
+        return
+    tail = " and bent" if bends else ""
+    together = trials.add(f"all correlated{tail}", [columns], bends)
+    groups = _groups_of(trials.straightened(together, columns), together.labels, columns)
+    if groups and groups != [columns]:
+        trials.add(f"in blocks{tail}", groups, bends)
+
+
+class Trials:
+    """Short fits on the same rows, which predict the same others."""
+
+    def __init__(self, family: Table, rows: FloatArray, prior: Prior, rng: np.random.Generator) -> None:
+        self.family, self.rows, self.prior, self.rng = family, rows, prior, rng
+        order = rng.permutation(len(rows))
+        n_predicted = min(len(rows) // 3, MOST_PREDICTED)
+        self.left_out = np.sort(order[:n_predicted])
+        self.fitted = np.sort(order[n_predicted : n_predicted + MOST_FITTED])
+        self.made: list[Trial] = []
+
+    def add(self, words: str, groups: Groups, bends: Mapping[int, float]) -> Trial:
+        """Try these correlated groups of columns and these bends."""
+        table = regrouped(self.family, groups, bends, words)
+        left_open = table.left_open()
+        whole = Problem.of(self.rows, table.resolve(self.rows), self.prior, left_open=left_open).learning()
+        part = whole.some(self.fitted)
+        engine = CollapsedGibbs(chains=2, draws=DRAWS, warmup=2 * DRAWS)
+        draws = engine.run(part, self.rng, Watch(progress=False))
+        scores = part.held_out(draws, self.left_out, whole, DRAWS) - whole.log_volumes[self.left_out]
+        self.made.append(Trial(words, table, groups, scores, draws.best("labels").astype(np.int64)))
+        return self.made[-1]
+
+    def best(self) -> Trial:
+        """The one with the largest mean, or the first where that is not better by more than a standard error."""
+        found = max(self.made, key=lambda trial: float(trial.scores.mean()))
+        return found if _is_better(found, self.made[0]) else self.made[0]
+
+    def straightened(self, trial: Trial, columns: tuple[int, ...]) -> FloatArray:
+        """Cells of the fitted rows in which clusters of a trial are Gaussian."""
+        bends = trial.table.bends(self.rows.shape[1])
+        return np.array(bent(self.rows[self.fitted], bends)[:, columns])
+
+
+def _is_better(trial: Trial, than: Trial) -> bool:
+    difference = trial.scores - than.scores
+    return float(difference.mean()) > _error(difference)
+
+
+def _error(difference: FloatArray) -> float:
+    return float(difference.std(ddof=1) / np.sqrt(len(difference)))
+
+
+def _not_heaped(family: Table, rows: FloatArray) -> tuple[int, ...]:
+    """Measurements that may be correlated: a column that heaps on some values has no shape to share."""
+    columns = correlated_measurements(family)
+    heaped = heaped_columns(fill_missing(rows[:, columns]))
+    return tuple(j for j, has_heaps in zip(columns, heaped, strict=True) if not has_heaps)
+
+
+def _groups_of(residuals: FloatArray, labels: IntArray, columns: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Columns that are connected by correlations within clusters; the cells are used up."""
+    from scipy.sparse.csgraph import connected_components
+
+    for k in np.unique(labels):
+        members = labels == k
+        with np.errstate(invalid="ignore"):
+            centre = np.nanmean(residuals[members], axis=0) if members.sum() > 1 else residuals[members][0]
+        residuals[members] -= centre
+    filled = np.where(np.isnan(residuals), 0.0, residuals)
+    sums = filled.T @ filled
+    spread = np.sqrt(np.maximum(np.diag(sums), 1e-300))
+    linked = np.abs(sums / np.outer(spread, spread)) >= CORRELATED
+    n_groups, member = connected_components(linked, directed=False)
+    groups = [tuple(np.asarray(columns)[member == group].tolist()) for group in range(n_groups)]
+    return [group for group in groups if len(group) > 1]
