@@ -349,6 +349,7 @@ FIGURES = {
     "density": lambda model, **ax: plots.density(model, 0, **ax),
     "traces": plots.traces,
     "cumulative_means": plots.cumulative_means,
+    "tree": plots.tree,
 }
 WITH_AXES = sorted(set(FIGURES) - {"summary", "chains"})
 NEED_CHAINS = {"chains", "traces", "cumulative_means"}

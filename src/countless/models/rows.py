@@ -11,10 +11,11 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.random import as_generator
-from ..core.validate import as_rows, whole_number
+from ..core.validate import as_rows, by_size, whole_number
 from ..families import Family
 from ..families.table.frames import names_of_rows
 from ..posterior.data import RowNames
+from ..posterior.partition.tree import OVERLAP, ClusterTree
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -139,6 +140,7 @@ class Mixture(ClusterMixin, DensityMixin, Rows):
     """
 
     _mixture: Density
+    labels_: IntArray
     random_state: Any
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -148,6 +150,37 @@ class Mixture(ClusterMixin, DensityMixin, Rows):
     def _probabilities(self, rows: FloatArray) -> FloatArray:
         scores = self._mixture.log_weighted(rows)
         return np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
+
+    def merge(self, n_groups: int | None = None, overlap: float = OVERLAP) -> IntArray:
+        """Group of each row where clusters that overlap are one group (``posterior.partition.tree``).
+
+        One cloud with a long tail or a round edge may take several clusters; as groups they are one. Groups that are
+        apart stay as they are. The fitted model is not changed.
+
+        Parameters
+        ----------
+        n_groups : int, optional
+            How many groups; default, those that overlap by less than ``overlap``.
+        overlap : float
+            Chance that a new row of the smaller of two clusters is taken for one of the other.
+
+        Returns
+        -------
+        array of int
+            Groups, numbered by their rows, the largest first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import countless as cl
+        >>> X = np.random.default_rng(0).uniform(size=(300, 2)) + np.repeat([[0.0], [9.0]], 150, axis=0)
+        >>> model = cl.DPMixture(inference="map", random_state=0).fit(X)
+        >>> np.bincount(model.merge()).tolist()
+        [150, 150]
+        """
+        check_is_fitted(self)
+        tree = ClusterTree.of_mixture(self._mixture, int(self.labels_.max()) + 1)
+        return by_size(tree.groups(n_groups, overlap)[self.labels_])
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
         """Log density of each row; where the posterior was sampled, its mean density over draws."""

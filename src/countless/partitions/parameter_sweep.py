@@ -9,20 +9,35 @@ the integrated predictive, so a row that was alone and stays alone gets new para
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ..core.jit import inner_kernel, kernel
 from ..core.special import draw_from_logs
 from ..families import verbs
+from ..families.base import Cluster
 from .clusters import clear, refresh_slots
 from .partition import Partition
-from .seats import IntArray, retire
+from .seats import FloatArray, IntArray, retire
+
+# Draws of parameters for which compiling pays.
+MANY_DRAWS = 200
 
 
 def draw_parameters(rng: np.random.Generator, state: Partition, slots: IntArray) -> None:
     """Draw the parameters of some slots from their posterior."""
     _draw_parameters(state.hyper, rng, state.clusters.arrays, np.ascontiguousarray(slots))
+
+
+def parameters_of_rows(
+    hyper: Any, clusters: Cluster, k: int, n: int, width: int, rng: np.random.Generator
+) -> FloatArray:
+    """``n`` draws of the parameters of slot ``k``, for rows that have parameters of their own."""
+    drawn, spare = np.empty((n, width)), np.zeros((len(clusters.statistics), width))
+    draw = _draw_repeatedly if n >= MANY_DRAWS else getattr(_draw_repeatedly, "py_func", _draw_repeatedly)
+    draw(hyper, rng, clusters.statistics, clusters.cache, k, spare, drawn)
+    return drawn
 
 
 def sweep_labels(rng: np.random.Generator, state: Partition) -> None:
@@ -42,6 +57,14 @@ def sweep_labels(rng: np.random.Generator, state: Partition) -> None:
             at,
         )
     refresh_slots(state.hyper, state.clusters.arrays, state.seats.in_use)
+
+
+@kernel
+def _draw_repeatedly(family, rng, statistics, cache, k, spare, drawn):
+    for i in range(drawn.shape[0]):
+        verbs.draw_parameters(family, statistics, cache, k, rng, spare)
+        for j in range(drawn.shape[1]):
+            drawn[i, j] = spare[k, j]
 
 
 @kernel

@@ -15,6 +15,7 @@ from .heatmap import similarity
 from .overview import render, sentence, summary
 from .profiles import profiles
 from .states import forecast, states, transitions
+from .tree import tree
 from .uncertainty import uncertainty, wavering
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "summary",
     "traces",
     "transitions",
+    "tree",
     "uncertainty",
     "wavering",
 ]

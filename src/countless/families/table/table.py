@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self
 
@@ -185,7 +186,7 @@ class Table(Family):
 
     def drawn_columns(self) -> tuple[IntArray, IntArray]:
         plain, wide, n_plain, n_wide = [], [], 0, 0
-        for segment in self._segments():
+        for segment in self._segments:
             if segment.block is not None and segment.block.family.missing == "drawn":
                 plain.append(np.arange(segment.n_columns) + n_plain)
                 wide.append(np.arange(segment.n_columns) + n_wide)
@@ -195,7 +196,7 @@ class Table(Family):
 
     def measured_columns(self, n_columns: int) -> IntArray:
         found, begin = [np.empty(0, dtype=np.int64)], 0
-        for segment in self._segments():
+        for segment in self._segments:
             if segment.block is not None:
                 found.append(begin + segment.block.family.measured_columns(segment.n_columns))
             begin += segment.n_columns
@@ -203,7 +204,7 @@ class Table(Family):
 
     def order(self, n_columns: int) -> IntArray:
         return np.array(
-            [j for segment in self._segments() if segment.block for j in segment.block.columns], dtype=np.int64
+            [j for segment in self._segments if segment.block for j in segment.block.columns], dtype=np.int64
         )
 
     def bends(self, n_columns: int) -> FloatArray:
@@ -213,7 +214,7 @@ class Table(Family):
         return found
 
     def widen(self, rows: FloatArray) -> FloatArray:
-        segments = self._segments()
+        segments = self._segments
         ends = list(accumulate((segment.n_columns for segment in segments), initial=0))
         widened = [
             segment.part.widen(rows[:, start:stop])
@@ -223,7 +224,7 @@ class Table(Family):
         return np.ascontiguousarray(np.hstack(widened))
 
     def prepare(self) -> Any:
-        segments = self._segments()
+        segments = self._segments
         last = segments[-1]
         hyper: Any = last.part.prepare()
         columns = last.width
@@ -243,7 +244,7 @@ class Table(Family):
         return hyper
 
     def layout(self) -> Layout:
-        layouts = [segment.layout() for segment in self._segments()]
+        layouts = [segment.layout() for segment in self._segments]
         total = [sum(widths) for widths in zip(*layouts, strict=True)]
         return Layout(*total)._replace(work=max(layout.work for layout in layouts))
 
@@ -298,7 +299,7 @@ class Table(Family):
         places: dict[str, IntArray] = {}
         spreads, strengths = [], []
         start = 0
-        for segment in self._segments():
+        for segment in self._segments:
             if segment.block is None:
                 continue
             part = segment.law([name.partition(".")[2] for name in names if name.partition(".")[0] == segment.name])
@@ -335,6 +336,7 @@ class Table(Family):
 
     # --- segments in the order of the kernels ------------------------------------------------------------------------
 
+    @cached_property
     def _segments(self) -> list[Segment]:
         """The blocks as kernels have them: unusual ones, then the usual kinds, of which any may be empty."""
         by_kind: dict[str, list[Block]] = {name: [] for name in USUAL}
@@ -352,7 +354,7 @@ class Table(Family):
 
     def _used_segments(self) -> list[tuple[Segment, int, int]]:
         """Parts that have columns, with the range of their parameters."""
-        segments = [segment for segment in self._segments() if segment.n_columns]
+        segments = [segment for segment in self._segments if segment.n_columns]
         ends = list(accumulate((segment.layout().parameters for segment in segments), initial=0))
         return [(segment, start, stop) for segment, (start, stop) in zip(segments, pairwise(ends), strict=True)]
 

@@ -5,7 +5,7 @@ One interface for the three: the clustering to show, how sure rows are of it, an
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from ...core.validate import by_size
 from ...partitions.seats import FloatArray, IntArray
 from ...posterior.partition.certainty import Certainty, certainty_of_shares
 from .closed_form import ClosedForm
-from .posterior import MixturePosterior
 from .predictive import ByPartition
 from .problem import Problem
+
+if TYPE_CHECKING:
+    from .posterior import MixturePosterior
 
 # Draws that a predictive density is averaged over: beyond, the error is dominated by the chains' own.
 PREDICTIVE_DRAWS = 100

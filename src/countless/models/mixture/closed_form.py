@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...families import Family, verbs
+from ...families import Family
 from ...families.base import Cluster, Units, refresh_all
+from ...partitions.parameter_sweep import parameters_of_rows
 from ...partitions.scores import log_predictives_of
 from ...partitions.seats import FloatArray, IntArray
 from .problem import Problem
@@ -71,12 +72,13 @@ class ClosedForm:
         hyper, clusters = self._clusters()
         weights = np.exp(self.components.log_weights)
         chosen = np.sort(rng.choice(len(weights), size=n, p=weights / weights.sum()))
-        parameters = np.zeros((len(weights), self.family.layout().parameters))
-        rows = np.empty((n, len(self.units.shift)))
-        for i, k in enumerate(chosen):
-            verbs.draw_parameters(hyper, clusters.statistics, clusters.cache, k, rng, parameters)
-            rows[i] = self.family.draw_rows(parameters[k], 1, rng)[0]
-        return self.units.restored(self.family, rows), np.where(chosen < self.n_clusters, chosen, -1)
+        width = self.family.layout().parameters
+        rows = [
+            self.family.draw_rows(parameters, 1, rng)[0]
+            for k, count in zip(*np.unique(chosen, return_counts=True), strict=True)
+            for parameters in parameters_of_rows(hyper, clusters, int(k), int(count), width, rng)
+        ]
+        return self.units.restored(self.family, np.array(rows)), np.where(chosen < self.n_clusters, chosen, -1)
 
     def _clusters(self) -> tuple[Any, Cluster]:
         clusters = self.family.allocate(len(self.components.statistics) + 1, self.hyper)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core.validate import by_size
+from ...core.validate import as_labels, by_size
 from ...posterior.data import Data
 from ...posterior.partition.posterior import PartitionPosterior
 from ...posterior.partition.summaries import ClusterSummary, summaries_frame, summarise
+from ...posterior.partition.tree import ClusterTree
 from ...posterior.posterior import FloatArray, IntArray
+from .answers import predictive
 from .data import MixtureData
 from .impute import Imputation, impute
 from .records import Components, Truncation, truncation_of
@@ -212,6 +214,31 @@ class MixturePosterior(PartitionPosterior):
         """
         return impute(self, n_draws, random_state)
 
+    def tree(self, labels: ArrayLike | None = None) -> ClusterTree:
+        """Which clusters overlap and would join next; ``model.merge`` makes groups of it.
+
+        Parameters
+        ----------
+        labels : array of int, optional
+            The clustering, ``model.labels_`` for one; default, the consensus, which is computed again. Clusters of the
+            tree have the order of the labels.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(random_state=0).fit([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+        >>> model.posterior_.tree(model.labels_).joins.tolist()
+        [[0, 1]]
+        """
+        if not isinstance(self.data, MixtureData):
+            raise ValueError("tree: these draws do not hold their rows; fit the model again")
+        shown = self._shown()
+        if labels is not None:
+            as_labels(labels, n_rows=self.labels.shape[-1])
+            shown = np.unique(labels, return_inverse=True)[1]
+        mixture = predictive(self.data.problem(), self.draws, self, shown)
+        return ClusterTree.of_mixture(mixture, int(shown.max()) + 1)
+
     def summaries(self, labels: ArrayLike | None = None, most_traits: int | None = None) -> list[ClusterSummary]:
         """What each cluster is like: its size with an interval, how sure it is, and what distinguishes it.
 
@@ -234,10 +261,12 @@ class MixturePosterior(PartitionPosterior):
         >>> [found.traits[0].text for found in model.posterior_.summaries(model.labels_)]
         ['column 0 0.10 (others 9.10)', 'column 0 9.10 (others 0.10)']
         """
-        if labels is None:
-            weights = self.data.weights if isinstance(self.data, MixtureData) else None
-            labels = self.consensus() if self.mode is None else by_size(self.mode, weights)
-        return summarise(self.data, self.flat_labels(), labels, most_traits)
+        return summarise(self.data, self.flat_labels(), self._shown() if labels is None else labels, most_traits)
+
+    def _shown(self) -> IntArray:
+        """The clustering to show."""
+        weights = self.data.weights if isinstance(self.data, MixtureData) else None
+        return self.consensus() if self.mode is None else by_size(self.mode, weights)
 
     def summaries_frame(self, labels: ArrayLike | None = None, most_traits: int = 3) -> pd.DataFrame:
         """``summaries`` as a table with one row per cluster, its clearest traits in words."""

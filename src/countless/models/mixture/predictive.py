@@ -16,6 +16,7 @@ from ...chains.draws import Draws, flat
 from ...families import verbs
 from ...families.base import Cluster, refresh_all
 from ...families.learnable import Offsets
+from ...partitions.parameter_sweep import parameters_of_rows
 from ...partitions.scores import log_predictives_of, log_seat_weights
 from ...partitions.seats import FloatArray, IntArray
 from ...partitions.sums import NO_WEIGHTS, add_by_label
@@ -135,13 +136,10 @@ class Predictor:
     def sample_cluster(self, labels: NDArray[Any], k: int, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` rows from cluster ``k``, each with parameters of its own; k = number of clusters is a new one."""
         problem = self._problem
-        clusters = self.clusters(labels)
-        parameters = np.zeros((len(clusters.statistics), problem.layout.parameters))
-        drawn = []
-        for _ in range(n):
-            verbs.draw_parameters(problem.hyper, clusters.statistics, clusters.cache, k, rng, parameters)
-            drawn.append(problem.family.draw_rows(parameters[k], 1, rng)[0])
-        return problem.table.units.restored(problem.family, np.array(drawn))
+        width = problem.layout.parameters
+        drawn = parameters_of_rows(problem.hyper, self.clusters(labels), k, n, width, rng)
+        rows = np.array([problem.family.draw_rows(parameters, 1, rng)[0] for parameters in drawn])
+        return problem.table.units.restored(problem.family, rows)
 
 
 @dataclass(frozen=True)

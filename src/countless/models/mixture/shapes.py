@@ -3,7 +3,8 @@
 A column with a long tail is straight or bent (``families.bends``). A block of d correlated columns has d (d + 1) / 2
 covariances in every cluster, independent columns d variances. What predicts better depends on the rows, not on their
 number alone; so a few short fits are made on some of the rows, and compared by the log density of the others, in the
-user's units. The first, which is the simplest, stands unless another is better by more than a standard error.
+user's units. The simplest that is within a standard error of the best is taken (Breiman et al. 1984): where rows are
+few, the best of several is often so by chance, and simple shapes have fewer clusters that are easier to read.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from ...priors import Prior
 from .engines.collapsed_gibbs import CollapsedGibbs
 from .problem import Problem
 
-# Rows that the trial fits are made on, and rows that they predict.
+# Rows that a trial fit is made on, and rows that it predicts. A third is predicted; small tables are divided in thirds,
+# each of which is predicted once.
 MOST_FITTED, MOST_PREDICTED = 1000, 500
+THIRDS = 3
 # Fewer rows than these say nothing about held-out density; columns are then straight and independent.
 FEWEST_ROWS = 20
 # Columns beyond which one block of all would have too many covariances to try.
@@ -41,7 +44,7 @@ Groups = Sequence[tuple[int, ...]]
 
 
 class Trial(NamedTuple):
-    """One shape: in words, as the table with it, with the log density of each row that was left out."""
+    """One shape: in words, as the table with it, the log density of rows left out, labels of the first fit."""
 
     words: str
     table: Table
@@ -83,11 +86,11 @@ def choose_shapes(
     _try_blocks(trials, _not_heaped(family, rows), bends)
     if len(trials.made) == 1:
         return first.table, []
-    best = trials.best()
+    taken = trials.chosen()
     listed = ", ".join(f"{trial.words} {trial.scores.mean():.2f}" for trial in trials.made)
-    note = f"{best.words}, by log density of rows left out ({listed})"
-    compared = [trial.as_dict(first, trial is best) for trial in trials.made]
-    return regrouped(family, best.groups, bends if best is not first else {}, note), compared
+    note = f"{taken.words}, by log density of rows left out ({listed})"
+    compared = [trial.as_dict(first, trial is taken) for trial in trials.made]
+    return regrouped(family, taken.groups, bends if taken is not first else {}, note), compared
 
 
 def _try_blocks(trials: Trials, columns: tuple[int, ...], bends: Mapping[int, float]) -> None:
@@ -106,10 +109,7 @@ class Trials:
 
     def __init__(self, family: Table, rows: FloatArray, prior: Prior, rng: np.random.Generator) -> None:
         self.family, self.rows, self.prior, self.rng = family, rows, prior, rng
-        order = rng.permutation(len(rows))
-        n_predicted = min(len(rows) // 3, MOST_PREDICTED)
-        self.left_out = np.sort(order[:n_predicted])
-        self.fitted = np.sort(order[n_predicted : n_predicted + MOST_FITTED])
+        self.folds = _folds(rng.permutation(len(rows)))
         self.made: list[Trial] = []
 
     def add(self, words: str, groups: Groups, bends: Mapping[int, float]) -> Trial:
@@ -117,22 +117,43 @@ class Trials:
         table = regrouped(self.family, groups, bends, words)
         left_open = table.left_open()
         whole = Problem.of(self.rows, table.resolve(self.rows), self.prior, left_open=left_open).learning()
-        part = whole.some(self.fitted)
         engine = CollapsedGibbs(chains=2, draws=DRAWS, warmup=2 * DRAWS)
-        draws = engine.run(part, self.rng, Watch(progress=False))
-        scores = part.held_out(draws, self.left_out, whole, DRAWS) - whole.log_volumes[self.left_out]
-        self.made.append(Trial(words, table, groups, scores, draws.best("labels").astype(np.int64)))
+        scores, labels = [], []
+        for fitted, left_out in self.folds:
+            part = whole.some(fitted)
+            draws = engine.run(part, self.rng, Watch(progress=False))
+            scores.append(part.held_out(draws, left_out, whole, DRAWS) - whole.log_volumes[left_out])
+            labels.append(draws.best("labels").astype(np.int64))
+        self.made.append(Trial(words, table, groups, np.concatenate(scores), labels[0]))
         return self.made[-1]
 
-    def best(self) -> Trial:
-        """The one with the largest mean, or the first where that is not better by more than a standard error."""
-        found = max(self.made, key=lambda trial: float(trial.scores.mean()))
-        return found if _is_better(found, self.made[0]) else self.made[0]
+    def chosen(self) -> Trial:
+        """The simplest, by the number of its covariances, than which the best is not better by a standard error."""
+        best = max(self.made, key=lambda trial: float(trial.scores.mean()))
+        simplest_first = sorted(self.made, key=lambda trial: sum(len(group) ** 2 for group in trial.groups))
+        return next(trial for trial in simplest_first if trial is best or not _is_better(best, trial))
 
     def straightened(self, trial: Trial, columns: tuple[int, ...]) -> FloatArray:
         """Cells of the fitted rows in which clusters of a trial are Gaussian."""
         bends = trial.table.bends(self.rows.shape[1])
-        return np.array(bent(self.rows[self.fitted], bends)[:, columns])
+        return np.array(bent(self.rows[self.folds[0].fitted], bends)[:, columns])
+
+
+class Fold(NamedTuple):
+    """Rows that a fit is made on, and rows that it predicts."""
+
+    fitted: IntArray
+    left_out: IntArray
+
+
+def _folds(order: IntArray) -> list[Fold]:
+    """One division of the rows in this order, or three of few rows."""
+    n_rows, third = len(order), len(order) // THIRDS
+    if n_rows > MOST_FITTED + MOST_PREDICTED:
+        parts = [order[:MOST_PREDICTED]]
+    else:
+        parts = [order[at * third : (at + 1) * third] for at in range(THIRDS)]
+    return [Fold(np.sort(order[~np.isin(order, part)][:MOST_FITTED]), np.sort(part)) for part in parts]
 
 
 def _is_better(trial: Trial, than: Trial) -> bool:
