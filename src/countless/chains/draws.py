@@ -125,7 +125,9 @@ def flat(draws: Draws, name: str) -> NDArray[Any]:
 def partition_fields(arrays: Mapping[str, NDArray[Any]], fields: Iterable[Field]) -> list[Field]:
     """Fields that group the items of an axis in each draw."""
     return [
-        field for field in fields if field.kind == "labels" and not field.once and field.axes and field.name in arrays
+        field
+        for field in fields
+        if field.kind == "labels" and not field.once and field.per is None and field.axes and field.name in arrays
     ]
 
 

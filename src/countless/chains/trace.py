@@ -163,7 +163,7 @@ def join_traces(traces: list[Trace], fields: Sequence[Field], axes: Mapping[str,
         field = field_of(fields, name)
         if field is None:
             raise ValueError(f"{name!r} is not a field of these draws")
-        if field.kind == "labels":
+        if field.kind == "labels" and field.per is None:
             arrays[name] = _joined_labels(traces, name, n_draws)
         else:
             parts = [trace.first(field, name, n_draws) for trace in traces]

@@ -109,7 +109,7 @@ class Posterior:
         """
         if axis not in self._partitions:
             for field in self.draws.fields:
-                if field.kind == "labels" and not field.once and field.axes == (axis,):
+                if field.kind == "labels" and not field.once and field.per is None and field.axes == (axis,):
                     self._partitions[axis] = PartitionDraws(self.draws[field.name], axis)
                     break
             else:

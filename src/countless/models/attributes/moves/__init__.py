@@ -1,0 +1,1 @@
+"""Moves of latent attributes: one file each."""

@@ -1,0 +1,92 @@
+"""Two clusters of one attribute become one, or one becomes two: sequential allocation (Dahl 2005)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..kernels.blocks import IntArray, draw_weights, open_blocks
+from ..kernels.divide import divide
+from ..laws import log_seating
+from ..state import Attribute, State
+from .births import NOBODY
+
+
+class SplitMerge:
+    """For each attribute of several objects, one proposal to split a cluster or to merge two."""
+
+    name = "split-merge"
+
+    def step(self, rng: np.random.Generator, state: State) -> None:
+        """Update ``state`` in place."""
+        for number in range(state.n_known, len(state.attributes)):
+            if state.attributes[number].n_members > 1:
+                split_or_merge(rng, state, number)
+
+
+def split_or_merge(rng: np.random.Generator, state: State, number: int) -> bool:
+    """Two random members: split their cluster, or merge their clusters; returns whether it happened."""
+    attribute = state.attributes[number]
+    state.take_out(attribute)
+    labels = attribute.labels
+    pair = rng.choice(np.flatnonzero(labels >= 0), 2, replace=False).astype(np.int64)
+    one, other = int(labels[pair[0]]), int(labels[pair[1]])
+    rest = np.flatnonzero((labels >= 0) & ((labels == one) | (labels == other)))
+    order = np.concatenate([pair, rng.permutation(rest[(rest != pair[0]) & (rest != pair[1])])]).astype(np.int64)
+    merged = labels.copy()
+    merged[order] = one
+    merged = _closed(merged)
+    # The two parts take the numbers of the merged cluster and of a new one.
+    target = labels if one != other else NOBODY
+    parts, log_probability = _parts(rng, state, merged, order, target)
+    split = parts if one == other else labels
+    difference = _log_density(state, split) - _log_density(state, merged)
+    log_ratio = difference - log_probability
+    proposed, log_ratio = (split, log_ratio) if one == other else (merged, -log_ratio)
+    taken = math.log(1.0 - rng.random()) < log_ratio
+    _install(rng, state, number, proposed if taken else labels)
+    return taken
+
+
+def _closed(labels: IntArray) -> IntArray:
+    """Labels numbered without gaps."""
+    inside = labels >= 0
+    found = labels.copy()
+    found[inside] = np.unique(labels[inside], return_inverse=True)[1]
+    return found
+
+
+def _parts(
+    rng: np.random.Generator, state: State, merged: IntArray, order: IntArray, target: IntArray
+) -> tuple[IntArray, float]:
+    """The cluster of ``order`` in two parts, and the log probability of dividing it so."""
+    count = int(merged.max()) + 1
+    blocks = state.blocks(count + 1, merged)
+    slots = NOBODY
+    if target.size:
+        slots = np.where(target == target[order[0]], 0, 1).astype(np.int64)
+    log_probability = divide(rng, state.pairs(), blocks, count, order, slots)
+    return blocks.labels.copy(), log_probability
+
+
+def _log_density(state: State, labels: IntArray) -> float:
+    """Log of the prior of the clusters times the evidence of their blocks."""
+    count = int(labels.max()) + 1
+    blocks = state.blocks(count, labels)
+    open_blocks(state.pairs(), blocks, count)
+    lower = np.tril_indices(count) if not state.problem.directed else np.indices((count, count)).reshape(2, -1)
+    return float(blocks.value[lower[0], lower[1]].sum()) + log_seating(
+        blocks.sizes[:count], state.cluster_concentration
+    )
+
+
+def _install(rng: np.random.Generator, state: State, number: int, labels: IntArray) -> None:
+    count = int(labels.max()) + 1
+    blocks = state.blocks(count, labels)
+    open_blocks(state.pairs(), blocks, count)
+    weights = np.empty((count, count))
+    draw_weights(rng, state.pairs(), blocks, count, weights)
+    attribute = Attribute(blocks.labels.copy(), weights)
+    state.attributes[number] = attribute
+    state.put_in(attribute)
