@@ -35,6 +35,12 @@ def test_the_line_rises_and_its_slope_is_its_derivative():
     np.testing.assert_allclose(log_slopes(z, c), np.log(slopes), atol=1e-6)
 
 
+def test_tails_on_the_line_stay_numbers_off_it():
+    """A Student-t on the line reaches beyond exp(710) off it, where there are no numbers."""
+    far, farther = (straightened(np.array([[z]]), np.array([BEND]))[0, 0] for z in (300.0, 1e6))
+    assert far == farther > 1e99
+
+
 def test_a_very_weak_bend_is_a_straight_line():
     x = np.linspace(-3.0, 50.0, 101)[:, None]
     np.testing.assert_allclose(bent(x, np.array([1e12])), x, rtol=1e-9)

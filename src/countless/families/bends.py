@@ -24,6 +24,8 @@ FloatArray = NDArray[np.float64]
 STRAIGHT = np.inf
 # Bends that are tried for a column: shares of its upper quartile above zero, from a logarithm to hardly bent.
 SHARES = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+# On the line, in bends: the tails of a Student-t there reach beyond every number in the user's units.
+FARTHEST = 230.0
 # Nats a row that the best bend must gain over the straight line before it is worth a trial.
 WORTHWHILE = 0.1
 
@@ -54,7 +56,7 @@ def bent(X: FloatArray, bends: FloatArray) -> FloatArray:
 
 
 def straightened(Z: FloatArray, bends: FloatArray) -> FloatArray:
-    """Rows in the user's units, the inverse of ``bent``."""
+    """Rows in the user's units, the inverse of ``bent``; what is farther than 1e100 bends is there."""
     which = np.flatnonzero(np.isfinite(bends))
     if len(which) == 0:
         return Z
@@ -62,7 +64,7 @@ def straightened(Z: FloatArray, bends: FloatArray) -> FloatArray:
     c = bends[which]
     above, below = np.maximum(out[:, which], 0.0), np.minimum(out[:, which], 0.0)
     # c (1 - sqrt(1 - 2 z / c)) without cancellation.
-    out[:, which] = c * np.expm1(above / c) + 2.0 * below / (1.0 + np.sqrt(1.0 - 2.0 * below / c))
+    out[:, which] = c * np.expm1(np.minimum(above / c, FARTHEST)) + 2.0 * below / (1.0 + np.sqrt(1.0 - 2.0 * below / c))
     return out
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..core.validate import as_rows
 from . import verbs
+from .arrays import fill_missing
 from .bends import STRAIGHT, bent, straightened
-from .missing import fill_missing
 
 FloatArray = NDArray[np.float64]
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import as_numbers, blocks, column_moments, per_column
+from ..arrays import as_numbers, blocks, column_moments, fill_missing, per_column
 from ..base import FloatArray
-from ..missing import fill_missing
 
 
 def default_covariance(X: FloatArray) -> FloatArray:

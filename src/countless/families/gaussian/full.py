@@ -28,11 +28,10 @@ from ...core.special import (
     solved_square,
 )
 from .. import verbs
-from ..arrays import column_moments, one_number, per_column
+from ..arrays import column_moments, fill_missing, one_number, per_column
 from ..base import EXPECTED_CLUSTERS, Family, FloatArray, Layout, register
 from ..bends import as_bends, bent
 from ..learnable import Law
-from ..missing import fill_missing
 from ..verbs import implements, linear_in_row
 from .covariances import covariance_matrix, covariance_with_missing, default_covariance
 from .heaps import as_heaped

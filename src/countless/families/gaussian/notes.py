@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import fill_missing
 from ..columns import Column
-from ..missing import fill_missing
 from .heaps import heaped_columns
 from .resolution import MOST_ROWS, resolutions
 

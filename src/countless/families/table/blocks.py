@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import verbs
+from ..arrays import fill_missing
 from ..base import FAMILIES, Family, FloatArray, Layout
 from ..learnable import Law
-from ..missing import fill_missing
 
 
 class Block(NamedTuple):

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.validate import as_rows
+from ..arrays import fill_missing
 from ..base import FAMILIES, Family, FloatArray, Layout, resolve_family
 from ..columns import IGNORED, Column
 from ..learnable import Law, Offsets
-from ..missing import fill_missing
 from .blocks import Block, Segment, check_observed, empty_segment
 from .frames import as_frame, encode, read_frame
 from .pair import Pair

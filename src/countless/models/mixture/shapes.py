@@ -16,10 +16,10 @@ import numpy as np
 
 from ...chains.watch import Watch
 from ...core.random import spawn
+from ...families.arrays import fill_missing
 from ...families.base import Family
 from ...families.bends import bent, likely_bend
 from ...families.gaussian.heaps import heaped_columns
-from ...families.missing import fill_missing
 from ...families.table.regroup import correlated_measurements, guessed_measurements, regrouped
 from ...families.table.table import Table
 from ...partitions.seats import FloatArray, IntArray
