@@ -270,3 +270,22 @@ def test_paper_is_white_and_pictures_are_on_it(visit, iris):
     seen.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert seen.page.evaluate(picture) != before
     seen.page.emulate_media(color_scheme="light")
+
+
+def test_moving_the_cut_joins_clusters_in_the_tree_the_scatter_plot_and_the_table(visit, iris):
+    seen = visit(iris)
+    status = seen.page.locator("#groups output")
+    assert status.inner_text() == "2 groups"
+    assert seen.page.locator("#table th").nth(2).inner_text() == "group"
+    assert seen.column(3) == seen.column(2)
+    assert set(seen.column(3)) == {"1"}
+    seen.page.locator("#cut").fill("1")
+    assert status.inner_text() == "1 group"
+    assert seen.texts("#groups .legend li")[0].strip() == "group 0: clusters 0, 1 (150 rows)"
+    assert seen.page.locator("#rows select").nth(2).input_value() == "group"
+    assert set(seen.column(3)) == {"0"}
+    # A click between the clusters and their join parts them again.
+    box = seen.page.locator("#tree svg").bounding_box()
+    seen.page.mouse.click(box["x"] + 160, box["y"] + 15)
+    assert status.inner_text() == "2 groups"
+    assert seen.complaints == []

@@ -190,7 +190,7 @@ def test_natural_parameters_give_the_likelihood_of_what_is_there(separate, rng):
     verbs.draw_parameters(hyper, *clusters[:2], 0, rng, parameters)
     natural = np.zeros(local.layout().statistics)
     verbs.natural(hyper, parameters, 0, natural)
-    segment = next(one for one in local._segments() if one.n_columns)
+    segment = next(one for one in local._segments if one.n_columns)
     starts = segment.part.prepare().starts[2]
     for row in kernel_rows[:4]:
         shown = 0.0

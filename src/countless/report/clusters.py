@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ..core.text import count, percent
 from ..plots.parts.fit import SURE, Fit
 from ..plots.parts.pick import spread
+from ..posterior.partition.tree import OVERLAP, ClusterTree
 from .profiles import profiles
 from .rows import Shown
 from .sections import Section
@@ -21,7 +23,9 @@ MOST_DRAWS = 1_000
 # Rows of each cluster that the matrix shows at least.
 FEWEST_PAIRED = 5
 # Where the rows are, among what the sections of a page share.
-ROWS = "rows"
+ROWS, TREE = "rows", "tree"
+# Clusters of a tree that can be read.
+MOST_IN_TREE = 60
 
 
 # --- facts -----------------------------------------------------------------------------------------------------------
@@ -105,6 +109,28 @@ def scatter(fit: Fit, shown: Shown) -> Section:
             "whole. All numbers in the text are about all rows.",
         )
     return Section("rows", "The rows", "scatter", {"table": ROWS}, note, remarks, "Rows")
+
+
+def tree(fit: Fit) -> tuple[Section, dict[str, Any]] | tuple[None, None]:
+    """Which clusters overlap, with a cut that the reader moves, and the tree; None where there is none to read."""
+    if not 2 <= fit.n_clusters <= MOST_IN_TREE:
+        return None, None
+    found: ClusterTree = fit.posterior.tree(fit.labels)
+    content = {
+        "joins": found.joins.tolist(),
+        "overlaps": found.overlaps.tolist(),
+        "sizes": fit.sizes.tolist(),
+        "n_groups": found.n_groups(),
+    }
+    note = (
+        "Several clusters can be parts of one cloud, such as a long tail or a flat stretch. The further left two "
+        "branches join, the more they overlap: by the chance that a new row of the smaller one is taken for one of the "
+        "other. Move the cut, or click into the tree; the scatter plot and the table follow."
+    )
+    start = f"{count(found.n_groups(), 'group')} at first: clusters that overlap by less than {OVERLAP:.0%} are apart."
+    return Section(
+        "groups", "Which clusters form one group?", "tree", {"table": TREE}, note, (start,), "Groups"
+    ), content
 
 
 def cluster_profiles(fit: Fit) -> Section:

@@ -27,7 +27,7 @@ from .sections import Page
 MOST_BYTES = 9_500_000
 MOST_ROWS = 20_000
 FEWEST_ROWS = 500
-SCRIPTS = ("core", "words", "charts", "heatmap", "scatter", "profiles", "rows", "settings", "main")
+SCRIPTS = ("core", "words", "charts", "heatmap", "tree", "scatter", "profiles", "rows", "settings", "main")
 
 
 def render(model: Any, *, title: str | None = None, command: str | None = None) -> str:

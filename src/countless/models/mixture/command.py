@@ -52,6 +52,8 @@ MOST_ROWS = 30
 MOST_TRAITS, MOST_TRAITS_WRITTEN = 3, 5
 # A note of more letters than this that several columns share is shown once.
 LONG_NOTE = 60
+# Hyperparameters stay as they are set from the data.
+FIXED = "none"
 # Indices of agreement with known classes, and how people read them.
 COMPARED = {
     "ari": "adjusted Rand index",
@@ -85,7 +87,7 @@ def _engines() -> list[str]:
 def _tunings() -> list[str]:
     from ...tuning import TUNINGS
 
-    return sorted(TUNINGS.everything())
+    return [*sorted(TUNINGS.everything()), FIXED]
 
 
 OPTIONS = (
@@ -123,7 +125,9 @@ OPTIONS = (
     ),
     Option(
         "tune",
-        "Learn hyperparameters of the family: empirical-bayes, greedy, cross-validation, sample.",
+        "Hyperparameters of the family: learn (with the clusters), none (set from the data once), empirical-bayes, "
+        "greedy, cross-validation, sample.",
+        default="learn",
         choices=_tunings,
     ),
     *CHAIN_OPTIONS,
@@ -151,7 +155,7 @@ def build(request: Request) -> tuple[Any, pd.DataFrame]:
         prior=request["prior"] if concentration is None else prior,
         inference=_engine(request, family, prior),
         random_state=request["seed"],
-        tune=request["tune"],
+        tune=None if request["tune"] == FIXED else request["tune"],
     )
     return model, request.table
 

@@ -13,17 +13,20 @@ from ...report import Page, chains, converged, facts, settings, unfinished
 from ...report import clusters as about
 from ...report.rows import Shown, rows_content
 from ...report.settings import seed_of
+from .command import FIXED
+from .data import MixtureData
 
 
 def report_page(model: Any, title: str | None, command: str | None, most_rows: int) -> Page:
     """The page of a fitted mixture with at most ``most_rows`` of its rows.
 
-    The answer comes first: how many clusters, how certain, and whether the chains agree. Then the rows in a plane, what
-    distinguishes each cluster, the posterior of the number of clusters, which rows belong together, traces, a table of
-    rows with their probabilities, and the settings.
+    The answer comes first: how many clusters, how certain, and whether the chains agree. Then the rows in a plane,
+    which clusters form one group, what distinguishes each cluster, the posterior of the number of clusters, which rows
+    belong together, traces, a table of rows with their probabilities, and the settings.
     """
     fit = fitted(model)
     shown = Shown.of(fit.data, fit.labels, most_rows)
+    section, tree = about.tree(fit) if isinstance(fit.data, MixtureData) else (None, None)
     cards = [about.how_many(fit), about.how_certain(fit), converged(fit.diagnostics), about.what_was_read(fit)]
     return Page(
         title or f"{count(fit.n_rows, 'row')}, {count(len(fit.data.columns), 'column')}",
@@ -31,6 +34,7 @@ def report_page(model: Any, title: str | None, command: str | None, most_rows: i
         [
             facts(cards, [fit.words.unknown, unfinished(fit.posterior)]),
             about.scatter(fit, shown),
+            section,
             about.cluster_profiles(fit),
             about.n_clusters(fit),
             about.pairs(fit),
@@ -38,7 +42,7 @@ def report_page(model: Any, title: str | None, command: str | None, most_rows: i
             about.row_table(fit, shown),
             settings(model, command or shell_command(model), _in_words(fit)),
         ],
-        {about.ROWS: rows_content(fit, shown)},
+        {about.ROWS: rows_content(fit, shown), about.TREE: tree},
     )
 
 
@@ -57,9 +61,9 @@ def shell_command(model: Any) -> str | None:
     """The command line of the same fit; None where a setting cannot be given there."""
     words = ["countless", "fit", "TABLE.csv"]
     for name in ("family", "prior", "inference", "tune"):
-        value = getattr(model, name, None)
-        if value is None:
+        if not hasattr(model, name):
             continue
+        value = getattr(model, name) or FIXED
         if not isinstance(value, str):
             return None
         words += [f"--{name}", value]

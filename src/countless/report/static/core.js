@@ -159,6 +159,7 @@ function aboutRow(table, i) {
   const called = name ? `${shorten(name[i], 60)} (row ${grouped(number[i])})` : `Row ${grouped(number[i])}`;
   const lines = [make('strong', null, mark(cluster[i]), ` ${called}: ${clusterName(cluster[i])}`)];
   lines.push(make('span', null, `${percent(p[i])} sure`));
+  if (grouping.of) lines.push(make('span', null, `; ${groupName(grouping.of[cluster[i]])}`));
   if (second[i] >= 0) lines.push(make('span', null, `; runner-up ${clusterName(second[i])} (${percent(p2[i])})`));
   const list = make('dl');
   for (const column of table.columns.slice(0, MOST_IN_TIP)) {

@@ -8,9 +8,10 @@ function tableColumns(table) {
   return [
     { name: 'row', numeric: true, value: (i) => number[i], text: (i) => String(number[i]) },
     ...(name ? [{ name: 'name', numeric: false, data: true, value: (i) => name[i], text: (i) => name[i] }] : []),
-    { name: 'cluster', numeric: true, value: (i) => cluster[i], text: (i) => String(cluster[i]), mark: cluster },
+    { name: 'cluster', numeric: true, value: (i) => cluster[i], text: (i) => String(cluster[i]), mark: (i) => cluster[i] },
+    ...(grouping.of ? [{ name: 'group', numeric: true, value: (i) => grouping.of[cluster[i]], text: (i) => String(grouping.of[cluster[i]]), mark: (i) => grouping.of[cluster[i]] }] : []),
     { name: 'probability', numeric: true, value: (i) => p[i], text: share(p), unsure: (i) => p[i] < sure },
-    { name: 'runner-up', numeric: true, value: (i) => (second[i] < 0 ? null : second[i]), text: (i) => (second[i] < 0 ? '' : String(second[i])), mark: second },
+    { name: 'runner-up', numeric: true, value: (i) => (second[i] < 0 ? null : second[i]), text: (i) => (second[i] < 0 ? '' : String(second[i])), mark: (i) => second[i] },
     { name: 'its probability', numeric: true, value: (i) => (second[i] < 0 ? null : p2[i]), text: share(p2) },
     ...table.columns.map((column) => ({
       name: column.name,
@@ -108,7 +109,7 @@ class RowTable {
     if (text === null) return make('td', { class: kind }, make('span', { class: 'missing' }, 'missing'));
     const classes = column.unsure && column.unsure(i) ? `${kind} unsure` : kind;
     const node = make('td', { class: classes, title: text.length > 30 ? text : null });
-    if (column.mark && column.mark[i] >= 0) node.append(mark(column.mark[i]), ' ');
+    if (column.mark && column.mark(i) >= 0) node.append(mark(column.mark(i)), ' ');
     node.append(text);
     return node;
   }
@@ -117,6 +118,7 @@ class RowTable {
 widgets.rows = (node, { table: name }) => {
   const shared = page.shared[name];
   const table = new RowTable(shared);
+  grouping.listeners.push(() => table.select());
   const turn = (by) => () => { table.page += by; table.show(); };
   table.back = make('button', { type: 'button', onclick: turn(-1) }, 'Previous');
   table.next = make('button', { type: 'button', onclick: turn(1) }, 'Next');

@@ -239,13 +239,19 @@ class Scatter {
     }
   }
 
+  // What gives the row its colour and shape: its cluster, or the group of that.
+  look(i) {
+    const k = this.table.cluster[i];
+    return this.colour === 'group' ? grouping.of[k] : k;
+  }
+
   shows(i) {
     return this.only.size === 0 || this.only.has(this.table.cluster[i]);
   }
 
   marks(context) {
     const stamps = new Map();
-    const { cluster, p, sure } = this.table;
+    const { p, sure } = this.table;
     const pale = [];
     const strong = [];
     for (let i = 0; i < this.n; i += 1) {
@@ -259,8 +265,9 @@ class Scatter {
     for (const i of strong) {
       const open = p[i] < sure;
       const shade = this.colour === 'sure' ? Math.min(9, Math.floor(10 * p[i])) : -1;
-      const key = `${cluster[i]}/${open}/${shade}`;
-      if (!stamps.has(key)) stamps.set(key, this.stamp(cluster[i], open, shade));
+      const look = this.look(i);
+      const key = `${look}/${open}/${shade}`;
+      if (!stamps.has(key)) stamps.set(key, this.stamp(look, open, shade));
       const stamp = stamps.get(key);
       context.drawImage(stamp.canvas, this.px[i] - stamp.half, this.py[i] - stamp.half, 2 * stamp.half, 2 * stamp.half);
     }
@@ -313,7 +320,7 @@ class Scatter {
     this.over.clearRect(0, 0, right + 20, bottom + 60);
     this.over.strokeStyle = theme('--ink');
     this.over.lineWidth = 2;
-    tracePath(this.over, this.table.cluster[i], this.px[i], this.py[i], this.radius + 3);
+    tracePath(this.over, this.look(i), this.px[i], this.py[i], this.radius + 3);
     this.over.stroke();
     if (i !== this.current) tip.dataset.row = String(this.table.number[i]);
     this.current = i;
@@ -380,7 +387,13 @@ widgets.scatter = (node, { table: name }) => {
     scatter.zoom(scatter.firstView());
   };
   const colour = make('select', { onchange: (event) => { scatter.colour = event.target.value; scatter.again(); } });
-  colour.append(make('option', { value: 'cluster' }, 'cluster'), make('option', { value: 'sure' }, 'probability (darker: more certain)'));
+  const colours = [['cluster', 'cluster'], ...(grouping.of ? [['group', 'group of clusters']] : []), ['sure', 'probability (darker: more certain)']];
+  colour.append(...colours.map(([value, words]) => make('option', { value }, words)));
+  grouping.listeners.push(() => {
+    scatter.colour = 'group';
+    colour.value = 'group';
+    scatter.again();
+  });
   const bar = make(
     'div', { class: 'bar' },
     axisSelect('Across', scatter.choices, scatter.x, turn('x')),
