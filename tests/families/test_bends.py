@@ -119,6 +119,17 @@ def test_what_people_see_is_in_their_units(fitted):
     assert np.trapezoid(np.exp(model.score_samples(new)), grid) == pytest.approx(1.0, abs=0.02)
 
 
+def test_the_report_has_what_was_compared_and_the_tree(fitted):
+    model, _, _ = fitted
+    page = model.report_page(None, None, 200)
+    sections = {section.name: section for section in page.sections}
+    rows = sections["shapes"].content["rows"]
+    assert [row[0] for row in rows] == [trial["shape"] for trial in model.choice_]
+    assert sum(row[-1] == "yes" for row in rows) == 1
+    assert page.shared["tree"]["sizes"] == np.bincount(model.labels_).tolist()
+    assert page.shared["tree"]["n_groups"] == 2
+
+
 def test_a_saved_model_keeps_its_bends(fitted, tmp_path):
     model, frame, _ = fitted
     twin = cl.load(model.save(tmp_path / "model.npz"))

@@ -9,7 +9,7 @@ from typing import Any
 from ...core.text import count
 from ...plots.chains import LEFT_OUT
 from ...plots.parts.fit import Fit, fitted
-from ...report import Page, chains, converged, facts, settings, unfinished
+from ...report import Page, Section, chains, converged, facts, settings, table, unfinished
 from ...report import clusters as about
 from ...report.rows import Shown, rows_content
 from ...report.settings import seed_of
@@ -22,7 +22,7 @@ def report_page(model: Any, title: str | None, command: str | None, most_rows: i
 
     The answer comes first: how many clusters, how certain, and whether the chains agree. Then the rows in a plane,
     which clusters form one group, what distinguishes each cluster, the posterior of the number of clusters, which rows
-    belong together, traces, a table of rows with their probabilities, and the settings.
+    belong together, traces, a table of rows with their probabilities, which shapes were compared, and the settings.
     """
     fit = fitted(model)
     shown = Shown.of(fit.data, fit.labels, most_rows)
@@ -40,10 +40,35 @@ def report_page(model: Any, title: str | None, command: str | None, most_rows: i
             about.pairs(fit),
             chains(fit.posterior, fit.diagnostics, LEFT_OUT),
             about.row_table(fit, shown),
+            _shapes(model),
             settings(model, command or shell_command(model), _in_words(fit)),
         ],
         {about.ROWS: rows_content(fit, shown), about.TREE: tree},
     )
+
+
+def _shapes(model: Any) -> Section | None:
+    """The shapes that were compared for the measurements of a table; None where there was nothing to compare."""
+    trials = getattr(model, "choice_", [])
+    if len(trials) < 2:
+        return None
+    header = ["shape", "log density of a row", "gain", "standard error", "clusters", "taken"]
+    rows = [
+        [
+            trial["shape"],
+            round(trial["log_density"], 3),
+            round(trial["gain"], 3),
+            round(trial["standard_error"], 3),
+            trial["n_clusters"],
+            "yes" if trial["taken"] else "",
+        ]
+        for trial in trials
+    ]
+    note = (
+        "Short fits with each shape predicted rows that they had not seen. The simplest is taken that is within one "
+        "standard error of the best. Gains are over the first shape; clusters are those of the short fit."
+    )
+    return table("shapes", "Which shape do clusters have?", header, rows, note=note, link="Shapes")
 
 
 def _in_words(fit: Fit) -> dict[str, str]:
