@@ -90,3 +90,31 @@ def exact_posterior(matrix, laws, diagonal=True, directed=False, most=MOST):
             logs.append(value + sum(rates[kind] for kind in state) - np.log(repeats))
     weights = np.exp(np.array(logs) - max(logs))
     return states, weights / weights.sum()
+
+
+def exact_posterior_of_links(matrix, laws, most=MOST, nodes=16):
+    """The same for links without a diagonal: the sums of the pairs are normal, and integrated by Gauss and Hermite.
+
+    Attributes that one object has alone touch no pair, and are left out of the states.
+    """
+    n = len(matrix)
+    cells = pairs_of(n, False, False)
+    values = matrix[cells[:, 0], cells[:, 1]]
+    points, weights = np.polynomial.hermite_e.hermegauss(nodes)
+    grid = np.stack(np.meshgrid(*[points] * len(cells), indexing="ij"), axis=-1).reshape(-1, len(cells))
+    shares = np.prod(np.stack(np.meshgrid(*[weights] * len(cells), indexing="ij"), axis=-1), axis=-1).ravel()
+    shares /= shares.sum()
+    kinds = [kind for kind in all_attributes(n) if sum(label >= 0 for label in kind) > 1]
+    rates = {kind: log_rate(kind, laws.concentration, laws.breadth, laws.cluster_concentration) for kind in kinds}
+    states, logs = [], []
+    for count in range(most + 1):
+        for state in combinations_with_replacement(kinds, count):
+            found, mean = covariance(state, cells, laws, 0.0, False)
+            lengths, axes = np.linalg.eigh(found)
+            sums = mean + grid @ (axes * np.sqrt(np.maximum(lengths, 0.0))).T
+            likelihood = np.exp(-np.logaddexp(0.0, np.where(values > 0, -1.0, 1.0) * sums).sum(axis=1))
+            repeats = prod(factorial(state.count(kind)) for kind in set(state))
+            states.append(tuple(sorted(state)))
+            logs.append(np.log(shares @ likelihood) + sum(rates[kind] for kind in state) - np.log(repeats))
+    weights = np.exp(np.array(logs) - max(logs))
+    return states, weights / weights.sum()

@@ -219,3 +219,20 @@ def test_known_attributes_are_held():
     assert (found.clusters_[hidden, 0] == clusters[hidden, 0]).all()
     with pytest.raises(ValueError, match="one row for each of the 20 objects"):
         model().fit(R, known=known[:5])
+
+
+def test_the_most_probable_solution():
+    R, clusters = planted()
+    found = model(inference=cl.inference.AttributesMAP(restarts=2, rounds=60)).fit(R)
+    assert agreement(found, clusters) > 0.99
+    assert (np.diff(found.posterior_.objective) > 0.0).all()
+
+
+def test_the_aggregate_of_the_thesis(fitted):
+    found, _, clusters = fitted
+    for thresholds in ((0.5, 0.5), "calibrated"):
+        labels = found.posterior_.aggregate(thresholds).labels
+        values = cl.metrics.comparison_matrix(list(labels), list(clusters.T)).values
+        assert cl.metrics.matched_mean(values) > 0.9
+    with pytest.raises(ValueError, match="two shares or 'calibrated'"):
+        found.posterior_.aggregate("half")

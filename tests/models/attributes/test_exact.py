@@ -11,11 +11,16 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
+from countless.models.attributes.engines.gibbs import AttributesGibbs
 from countless.models.attributes.engines.starts import start
 from countless.models.attributes.laws import Laws
 from countless.models.attributes.linear import log_evidence
 from countless.models.attributes.moves.alone import Alone
 from countless.models.attributes.moves.births import Births, Regrowths
+from countless.models.attributes.moves.combine import Combine
+from countless.models.attributes.moves.enlarge import Enlarge
+from countless.models.attributes.moves.exchange import Exchanges
+from countless.models.attributes.moves.factors import Factors
 from countless.models.attributes.moves.numbers import Numbers
 from countless.models.attributes.moves.refresh import Refresh
 from countless.models.attributes.moves.split_merge import SplitMerge
@@ -25,7 +30,7 @@ from countless.models.attributes.problem import Problem
 from exact.chains import Rarely
 from exact.enumeration import expected_total_variation
 
-from .oracles import MOST, canonical, covariance, exact_posterior, pairs_of
+from .oracles import MOST, canonical, covariance, exact_posterior, exact_posterior_of_links, pairs_of
 
 N_DRAWS, QUICK_DRAWS, LIMIT = 20_000, 5_000, 1.5
 MATRIX = np.array([[1.6, 1.1, -0.4], [1.1, 0.2, 0.7], [-0.4, 0.7, 0.5]])
@@ -44,12 +49,16 @@ MOVES = {
     "births": [Refresh(), Births(6), Rarely(Sweeps(), 5), Alone(), *REST],
     "regrowths": [Refresh(), Regrowths(3), Rarely(Sweeps(), 10), Rarely(Births(2), 2), Alone(), *REST],
     "split-merge": [Refresh(), SplitMerge(), Rarely(Sweeps(), 5), Alone(), *REST],
-    "together": [Refresh(), Sweeps(), Alone(), Births(2), Regrowths(1), SplitMerge(), *REST],
+    "exchanges": [Refresh(), Exchanges(4), Rarely(Sweeps(), 5), Alone(), *REST],
+    "combine": [Refresh(), Combine(3), Rarely(Sweeps(), 5), Alone(), *REST],
+    "enlarge": [Refresh(), Enlarge(3), Rarely(Sweeps(), 5), Alone(), *REST],
+    "factors": [Refresh(), Factors(4), Rarely(Sweeps(), 5), Rarely(Births(2), 2), Alone(), *REST],
+    "together": AttributesGibbs(proposals=2).moves(),
 }
 
 
-def key(state):
-    return tuple(sorted(canonical(each.labels) for each in state.attributes))
+def key(state, alone=True):
+    return tuple(sorted(canonical(each.labels) for each in state.attributes if alone or each.n_members > 1))
 
 
 def _excess(problem, moves, posterior, rng, n_draws=N_DRAWS, thin=3):
@@ -61,8 +70,9 @@ def _excess(problem, moves, posterior, rng, n_draws=N_DRAWS, thin=3):
         for _ in range(thin):
             for move in moves:
                 move.step(rng, state)
-        if draw >= 0 and len(state.attributes) <= MOST:
-            counts[numbers[key(state)]] += 1
+        found = key(state, not problem.binary)
+        if draw >= 0 and len(found) <= MOST:
+            counts[numbers[found]] += 1
     assert counts.sum() > 0.98 * n_draws
     shares = counts / counts.sum()
     distance = 0.5 * np.abs(shares - probabilities).sum()
@@ -105,7 +115,7 @@ def test_evidence(name, rng):
         assert log_evidence(problem, labels, sizes, 0.5, 1.0) == pytest.approx(expected, rel=1e-10, abs=1e-9)
 
 
-QUICK = [("plain", "together"), ("plain", "births"), ("directed", "together"), ("no-diagonal", "together")]
+QUICK = [("plain", "together"), ("plain", "factors"), ("directed", "factors")]
 
 
 @pytest.mark.parametrize(("case", "moves"), QUICK)
@@ -118,6 +128,21 @@ def test_moves_with_fewer_draws(case, moves, posteriors, rng):
 @pytest.mark.parametrize("moves", MOVES)
 def test_moves(case, moves, posteriors, rng):
     assert _excess(CASES[case][0], MOVES[moves], posteriors[case], rng) <= LIMIT
+
+
+LINKS = Problem(
+    np.array([[np.nan, 1, 1], [1, np.nan, 0], [1, 0, np.nan]]),
+    Laws(1.0, 0.8, 1.0, 0.5, 4.0, -0.5, 1.0, 1.0),
+    True,
+    False,
+)
+
+
+@pytest.mark.parametrize("moves", [pytest.param("sweep", marks=pytest.mark.slow), "together"])
+def test_links(moves, rng):
+    """Precisions are drawn, and drop out of the frequencies of attributes."""
+    posterior = exact_posterior_of_links(LINKS.matrix, LINKS.laws)
+    assert _excess(LINKS, MOVES[moves], posterior, rng, QUICK_DRAWS, 3) <= LIMIT
 
 
 class _Certain(Sweeps):

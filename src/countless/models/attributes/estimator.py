@@ -30,7 +30,6 @@ from .predictive import log_predictive, mean_links, memberships
 from .problem import UNKNOWN
 from .reading import has_diagonal, read_asked, read_known, read_matrix
 from .sampling import drawn_matrix
-from .state import decode, encode
 
 OBSERVATIONS = ("auto", "gaussian", "bernoulli")
 # Draws that the aggregate is found from.
@@ -76,7 +75,8 @@ class LatentAttributes(RunEstimator):
     directed : bool
         Whether (i, j) and (j, i) are two pairs, and weights need not be symmetric.
     inference : str or inference object
-        ``"auto"`` and ``"gibbs"`` (sampling), or an object of ``countless.inference``.
+        ``"auto"`` and ``"gibbs"`` (sampling), ``"map"`` (the most probable solution), or an object of
+        ``countless.inference``.
     random_state : None, int, Generator or RandomState
         Seed. The same seed gives the same draws whatever the number of threads.
     progress : bool, optional
@@ -122,10 +122,7 @@ class LatentAttributes(RunEstimator):
     data_class: ClassVar[Any] = AttributesData
     known_before: ClassVar[tuple[str, ...]] = RunEstimator.known_before
     command: ClassVar[Command | None] = COMMAND
-    result_fields: ClassVar[tuple[Field, ...]] = (
-        Field("solution", "labels", ("attribute", "object"), once=True),
-        Field("solution_absent", "count", ("attribute",), once=True),
-    )
+    result_fields: ClassVar[tuple[Field, ...]] = (Field("solution", "count", ("attribute", "object"), once=True),)
 
     posterior_: AttributesPosterior
 
@@ -213,7 +210,7 @@ class LatentAttributes(RunEstimator):
     def _accept(self, problem: Any, draws: Draws, data: AttributesData, result: Arrays | None) -> None:
         self.posterior_ = posterior = AttributesPosterior(draws, data)
         self.laws_ = data.laws
-        labels = self._point() if result is None else decode(result["solution"], result["solution_absent"])
+        labels = self._point() if result is None else _checked(result["solution"], data)
         self._labels = labels
         found = typical_weights(problem, posterior, labels)
         self.attributes_, self.clusters_ = (labels >= 0).T, labels.T.copy()
@@ -259,8 +256,7 @@ class LatentAttributes(RunEstimator):
         return found
 
     def _result(self) -> Arrays:
-        groups, absent = encode(self._labels)
-        return {"solution": groups, "solution_absent": absent}
+        return {"solution": self._labels}
 
     def _headline(self) -> str:
         n = len(self.attributes_)
@@ -338,6 +334,17 @@ class LatentAttributes(RunEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.pairwise = self.kernel is None
         return tags
+
+
+def _checked(labels: IntArray, data: AttributesData) -> IntArray:
+    """Labels (attribute, object) from a file; ValueError where they are none."""
+    sizes = labels.max(axis=1, initial=-1)
+    each = [
+        np.unique(line[line >= 0]).tolist() == list(range(size + 1)) for line, size in zip(labels, sizes, strict=True)
+    ]
+    if labels.min(initial=0) < -1 or not all(each) or len(labels) < len(data.known.levels):
+        raise ValueError("its solution is no set of attributes")
+    return labels
 
 
 def _ordered(labels: IntArray) -> IntArray:

@@ -107,6 +107,31 @@ class AttributesPosterior(Posterior):
         """The draw with the largest log joint, counted over all chains."""
         return int(np.argmax(self.log_joint))
 
+    def aggregate(self, thresholds: str | tuple[float, float] = (0.5, 0.5), at_most: int = 200) -> Solution:
+        """One solution as von Looz (2013, 4.3) has it: representatives of classes, averaged and collapsed.
+
+        Parameters
+        ----------
+        thresholds : (float, float) or "calibrated"
+            Share of draws in which an object must have an attribute, and in which two must be in one cluster of it; or
+            those that give concentrations nearest to their posterior means.
+        at_most : int
+            Draws that are averaged.
+        """
+        from .aggregate.average import average, calibrated, collapse, common_form
+        from .aggregate.classes import representative
+
+        which = self.spaced(at_most)
+        form = average(common_form(representative(self.solution(int(number)))) for number in which)
+        if thresholds == "calibrated":
+            names = ("concentration", "cluster_concentration")
+            found = calibrated(form, *(float(self.draws[name].mean()) for name in names))
+        elif isinstance(thresholds, str):
+            raise ValueError(f"thresholds must be two shares or 'calibrated', got {thresholds!r}")
+        else:
+            found = collapse(form, *thresholds)
+        return found._replace(bias=float(self.draws["bias"].mean()), noise=float(self.draws["noise"].mean()))
+
     def mean_sums(self, at_most: int = 200) -> FloatArray:
         """Posterior mean of what bias and attributes add up to for each pair."""
         which = self.spaced(at_most)

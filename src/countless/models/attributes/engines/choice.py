@@ -7,7 +7,7 @@ from typing import Any
 from ....chains.engine import Inference, engines_for
 from ....core.validate import choose
 from ..problem import Problem
-from . import gibbs  # noqa: F401  it registers itself
+from . import gibbs, map  # noqa: F401  they register themselves
 
 PREFIX = "attributes-"
 

@@ -11,6 +11,10 @@ from ....chains.schedule import Schedule
 from ....core.validate import whole_number
 from ..moves.alone import Alone
 from ..moves.births import Births, Regrowths
+from ..moves.combine import Combine
+from ..moves.enlarge import Enlarge
+from ..moves.exchange import Exchanges
+from ..moves.factors import Factors
 from ..moves.numbers import Numbers
 from ..moves.refresh import Heat, Refresh
 from ..moves.split_merge import SplitMerge
@@ -85,8 +89,10 @@ class AttributesGibbs(Sampler):
         plain = [Refresh(), Sweeps(), Alone()]
         if not self.proposals:
             return [*plain, JointWeights(), Numbers()]
-        further = [Births(self.proposals), Regrowths((self.proposals + 1) // 2), SplitMerge()]
-        return [*plain, *further, JointWeights(), Numbers()]
+        half = (self.proposals + 1) // 2
+        further = [Births(half), Regrowths(half), SplitMerge(), JointWeights()]
+        joint = [Exchanges(half), Combine(self.proposals), Enlarge(half), Factors(half)]
+        return [*plain, *further, *joint, Numbers()]
 
     def settling(self) -> tuple[Schedule, int]:
         """Rounds in which the data gain weight."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ....core.jit import kernel
 from ....core.special import draw_from_logs, log_sum_exp
-from .blocks import gain, gather, put, take, total_value
+from .blocks import gain, gather, put, total_value
 
 
 @kernel
@@ -59,32 +59,3 @@ def grow(rng, pairs, blocks, seating, order, target):
         if c <= n_clusters:
             n_members, n_clusters = put(pairs, blocks, i, c, n_members, n_clusters)
     return n_clusters, n_members, log_probability, total_value(pairs, blocks, n_clusters)
-
-
-@kernel
-def scan(rng, pairs, blocks, total, order, target):
-    """One pass over the membership of an attribute with one cluster; ``order`` has all objects but the one it grows
-    from.
-
-    ``blocks`` are open, with one cluster. Returns the number of members and the log probability of the pass, which
-    follows ``target`` where that is not empty.
-    """
-    from_labels = target.size > 0
-    n_members = 0
-    for i in range(blocks.labels.size):
-        n_members += blocks.labels[i] >= 0
-    log_probability, logs = 0.0, blocks.log_weights
-    for at in range(order.size):
-        i = order[at]
-        if blocks.labels[i] >= 0:
-            n_members, _ = take(pairs, blocks, i, n_members, 1, True)
-        gather(pairs, blocks, i, n_members, 1)
-        logs[0] = math.log(n_members) + gain(pairs, blocks, i, 0, 1)
-        logs[1] = math.log(total - n_members)
-        whole = log_sum_exp(logs, 2)
-        joins = math.exp(logs[0] - whole)
-        inside = target[i] >= 0 if from_labels else rng.random() < joins
-        log_probability += logs[0 if inside else 1] - whole
-        if inside:
-            n_members, _ = put(pairs, blocks, i, 0, n_members, 1)
-    return n_members, log_probability

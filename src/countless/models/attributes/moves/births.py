@@ -34,12 +34,15 @@ class Grown(NamedTuple):
         With its labels.
     n_clusters : int
     score : float
-        Log of rate times evidence over the probability of growing like this.
+        Log of rate times evidence over the probability of growing like this, and over the number of members.
+    log_probability : float
+        Of growing like this.
     """
 
     blocks: Blocks
     n_clusters: int
     score: float
+    log_probability: float
 
 
 class Births:
@@ -103,7 +106,7 @@ def grown(rng: np.random.Generator, state: State, order: IntArray, target: IntAr
     sizes = blocks.sizes[:n_clusters]
     rate = float(problem.laws.log_rate(n_members, problem.n_objects, state.concentration))
     score = rate + log_seating(sizes, state.cluster_concentration) + value - log_probability
-    return Grown(blocks, n_clusters, score - math.log(n_members))
+    return Grown(blocks, n_clusters, score - math.log(n_members), log_probability)
 
 
 def install(rng: np.random.Generator, state: State, found: Grown) -> Attribute:

@@ -43,6 +43,9 @@ class Heat:
     def step(self, rng: np.random.Generator, state: State) -> None:
         """Update ``state`` in place."""
         self.done += 1
+        if state.problem.binary:
+            # Links say little each: chains that begin without them take up far too many attributes.
+            return
         state.heat = math.exp(math.log(self.lowest) * max(0.0, 1.0 - self.done / (0.7 * self.rounds)))
 
     def snapshot(self) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,49 +26,62 @@ class SplitMerge:
                 split_or_merge(rng, state, number)
 
 
-def split_or_merge(rng: np.random.Generator, state: State, number: int) -> bool:
-    """Two random members: split their cluster, or merge their clusters; returns whether it happened."""
-    attribute = state.attributes[number]
-    state.take_out(attribute)
-    labels = attribute.labels
+class Pair(NamedTuple):
+    """Two random members of an attribute, and what follows from them.
+
+    Attributes
+    ----------
+    divides : bool
+        Whether they are in one cluster, which is to be divided; else their clusters are to be joined.
+    merged : array (object,)
+        Labels with all objects of their clusters in one.
+    order : array
+        These objects, the two members first.
+    """
+
+    divides: bool
+    merged: IntArray
+    order: IntArray
+
+
+def random_pair(rng: np.random.Generator, labels: IntArray) -> Pair:
+    """Two random members of an attribute."""
     pair = rng.choice(np.flatnonzero(labels >= 0), 2, replace=False).astype(np.int64)
     one, other = int(labels[pair[0]]), int(labels[pair[1]])
     rest = np.flatnonzero((labels >= 0) & ((labels == one) | (labels == other)))
     order = np.concatenate([pair, rng.permutation(rest[(rest != pair[0]) & (rest != pair[1])])]).astype(np.int64)
     merged = labels.copy()
     merged[order] = one
-    merged = _closed(merged)
-    # The two parts take the numbers of the merged cluster and of a new one.
-    target = labels if one != other else NOBODY
-    parts, log_probability = _parts(rng, state, merged, order, target)
-    split = parts if one == other else labels
-    difference = _log_density(state, split) - _log_density(state, merged)
-    log_ratio = difference - log_probability
-    proposed, log_ratio = (split, log_ratio) if one == other else (merged, -log_ratio)
-    taken = math.log(1.0 - rng.random()) < log_ratio
-    _install(rng, state, number, proposed if taken else labels)
-    return taken
+    inside = merged >= 0
+    merged[inside] = np.unique(merged[inside], return_inverse=True)[1]
+    return Pair(one == other, merged, order)
 
 
-def _closed(labels: IntArray) -> IntArray:
-    """Labels numbered without gaps."""
-    inside = labels >= 0
-    found = labels.copy()
-    found[inside] = np.unique(labels[inside], return_inverse=True)[1]
-    return found
+def divided(rng: np.random.Generator, state: State, pair: Pair, target: IntArray = NOBODY) -> tuple[IntArray, float]:
+    """The merged cluster in two parts, and the log probability of dividing it so; a target is followed.
 
-
-def _parts(
-    rng: np.random.Generator, state: State, merged: IntArray, order: IntArray, target: IntArray
-) -> tuple[IntArray, float]:
-    """The cluster of ``order`` in two parts, and the log probability of dividing it so."""
-    count = int(merged.max()) + 1
-    blocks = state.blocks(count + 1, merged)
+    The attribute must be taken out of the sums.
+    """
+    count = int(pair.merged.max()) + 1
+    blocks = state.blocks(count + 1, pair.merged)
     slots = NOBODY
     if target.size:
-        slots = np.where(target == target[order[0]], 0, 1).astype(np.int64)
-    log_probability = divide(rng, state.pairs(), blocks, count, order, slots)
+        slots = np.where(target == target[pair.order[0]], 0, 1).astype(np.int64)
+    log_probability = divide(rng, state.pairs(), blocks, count, pair.order, slots)
     return blocks.labels.copy(), log_probability
+
+
+def split_or_merge(rng: np.random.Generator, state: State, number: int) -> bool:
+    """Two random members: split their cluster, or merge their clusters; returns whether it happened."""
+    attribute = state.attributes[number]
+    state.take_out(attribute)
+    pair = random_pair(rng, attribute.labels)
+    parts, log_probability = divided(rng, state, pair, NOBODY if pair.divides else attribute.labels)
+    split, proposed = (parts, parts) if pair.divides else (attribute.labels, pair.merged)
+    log_ratio = _log_density(state, split) - _log_density(state, pair.merged) - log_probability
+    taken = math.log(1.0 - rng.random()) < (log_ratio if pair.divides else -log_ratio)
+    _install(rng, state, number, proposed if taken else attribute.labels)
+    return taken
 
 
 def _log_density(state: State, labels: IntArray) -> float:

@@ -8,7 +8,7 @@ from ..linear import Linear
 from ..state import State
 
 # Unknowns up to which their joint law is worth its cost.
-MOST_UNKNOWNS = 300
+MOST_UNKNOWNS = 160
 
 
 class JointWeights:
