@@ -26,11 +26,12 @@ FAMILIES = {
 
 
 class Model:
-    """Seven subjects with one to four visits; noise and one fixed effect have strong laws, so that moments exist."""
+    """Some subjects with one to four visits; noise and one fixed effect have strong laws, so that moments exist."""
 
-    def __init__(self, family):
+    def __init__(self, family, visits=(1, 2, 3, 4, 2, 3, 1)):
         rng = np.random.default_rng(2)
-        self.subject = np.repeat(np.arange(7), [1, 2, 3, 4, 2, 3, 1])
+        self.n_subjects = len(visits)
+        self.subject = np.repeat(np.arange(self.n_subjects), visits)
         n = len(self.subject)
         self.X, self.shared = np.column_stack([np.ones(n), rng.normal(size=n)]), rng.normal(size=(n, 1))
         self.family = family
@@ -47,8 +48,8 @@ class Model:
 
     def prior(self, rng):
         """Everything from the prior."""
-        labels = CRP(1.0).sample(7, rng)
-        effects = np.empty((7, 2))
+        labels = CRP(1.0).sample(self.n_subjects, rng)
+        effects = np.empty((self.n_subjects, 2))
         for k in range(labels.max() + 1):
             parameters = self.family.draw_parameters(rng)
             effects[labels == k] = self.family.draw_rows(parameters, int(np.sum(labels == k)), rng)

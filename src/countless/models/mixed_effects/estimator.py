@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import os
-import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ...chains.draws import Draws
 from ...chains.engine import Inference, engines_for
 from ...chains.fields import Field
 from ...core.random import as_generator
-from ...core.validate import by_size, choose, positive_number, whole_number
-from ...families import Family, resolve_family
+from ...core.validate import by_size, choose, whole_number
+from ...families import Family
 from ...posterior.partition.certainty import Certainty, certainty_of_shares
-from ...priors import Gamma, Prior, resolve_prior
+from ...priors import Gamma, Prior
 from ...runs import register_estimator
 from ..command import Command
 from ..estimator import Arrays, RunEstimator
 from . import engines as _engines  # noqa: F401  they register themselves
 from .command import COMMAND
 from .data import MixedData
-from .kinds import able, hyper_of
+from .fitting import read_new_visits, read_visits, scores_of_folds
 from .posterior import MixedPosterior
 from .predictive import Given
 from .tables import cluster_table, effects_table, fixed_table, summary_table
 from .visits.formula import Formula
-from .visits.reading import check_designs, coded, codes_of, read_design, read_groups, read_outcomes
-from .visits.subjects import fit_population
-from .visits.units import Units
+from .visits.reading import read_outcomes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +37,6 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Default deviation of a fixed effect, in deviations of the outcomes per deviation of its column.
-FIXED_SPREAD = 10.0
-# Weight of the default law of the noise: as much as twice so many visits.
-NOISE_SHAPE = 1.0
 # Short names of the engines.
 ENGINES = {"gibbs": "mixed-effects-gibbs", "map": "mixed-effects-map"}
 
@@ -206,39 +198,8 @@ class MixedEffects(RunEstimator):
         return random, outcomes, subjects, shared
 
     def _read(self, X: Any, y: Any, groups: Any, fixed: Any) -> MixedData:
-        design, names = read_design(X, "X")
-        n = len(design)
-        shared, fixed_names = read_design(fixed, "fixed", n)
-        outcomes = read_outcomes(y, n)
-        subjects = read_groups(groups, n)
-        seen = ~np.isnan(outcomes)
-        if not seen.any():
-            raise ValueError("y holds no outcome that is not missing")
-        design, shared = np.ascontiguousarray(design[seen]), np.ascontiguousarray(shared[seen])
-        outcomes = np.ascontiguousarray(outcomes[seen])
-        if len(design) < design.shape[1] + shared.shape[1]:
-            raise ValueError(f"X: {len(design)} visits are too few for {design.shape[1] + shared.shape[1]} columns")
-        check_designs(design, shared, names, fixed_names)
-        subject_names, codes = coded(subjects[seen])
-        self.n_features_in_ = design.shape[1]
-        variance = _fixed_variance(self.fixed_variance, shared, outcomes)
-        prior = resolve_prior(self.prior).resolve(len(subject_names))
-        family = resolve_family(self.family)
-        population = fit_population(design, outcomes, shared, codes, len(subject_names))
-        left_open = family.left_open()
-        units = Units.of(population, family, shared)
-        try:
-            resolved = units.into(family).resolve(units.rows_like(population))
-        except (TypeError, AttributeError, np.linalg.LinAlgError):
-            raise ValueError(f"family: effects cannot be {type(family).__name__}; choose {able()}") from None
-        hyper_of(resolved, design.shape[1])
-        noise: Any = Gamma(NOISE_SHAPE, NOISE_SHAPE * population.noise) if self.noise is None else self.noise
-        if not isinstance(noise, Gamma):
-            noise = positive_number("noise", noise)
-        all_names = (names, fixed_names)
-        family = units.out_of(resolved)
-        parts = (design, shared, outcomes, codes, subject_names, *all_names, family, prior, noise, variance, left_open)
-        return MixedData(*parts, population)
+        self.n_features_in_, data = read_visits(self, X, y, groups, fixed)
+        return data
 
     def _accept(self, problem: Any, draws: Draws, data: MixedData, result: Arrays | None) -> None:
         self.posterior_ = MixedPosterior(draws, data)
@@ -321,28 +282,7 @@ class MixedEffects(RunEstimator):
     def _new(self, X: Any, groups: Any, fixed: Any) -> tuple[FloatArray, FloatArray, IntArray]:
         """Designs of new visits, and their subjects: numbers of known ones, or -1, -2, ... for each new one."""
         check_is_fitted(self, "posterior_")
-        data = self.posterior_.data
-        if self.formula is not None:
-            if not hasattr(X, "columns"):
-                raise ValueError("X must be a DataFrame, since the model was fitted by a formula")
-            formula = Formula.parse(self.formula)
-            if groups is None and formula.group in X.columns:
-                groups = X[formula.group]
-            X, fixed = formula.designs(X, self.levels_)
-        design, names = read_design(X, "X")
-        _same_columns("X", design, names, data.effect_names, hasattr(X, "columns"))
-        if fixed is None and data.fixed_names:
-            raise ValueError(f"fixed: the model was fitted with {len(data.fixed_names)} columns, got none")
-        shared, fixed_names = read_design(fixed, "fixed", len(design))
-        _same_columns("fixed", shared, fixed_names, data.fixed_names, hasattr(fixed, "columns"))
-        if groups is None:
-            return design, shared, -1 - np.arange(len(design))
-        subjects = read_groups(groups, len(design))
-        codes = codes_of(subjects, data.subjects)
-        if np.any(codes < 0):
-            strangers = coded(subjects[codes < 0])[1]
-            codes[codes < 0] = -1 - strangers
-        return design, shared, codes
+        return read_new_visits(self, X, groups, fixed)
 
     def predict(
         self, X: Any, groups: Any = None, fixed: Any = None, interval: float | None = None, n_draws: int = 1000
@@ -412,24 +352,7 @@ class MixedEffects(RunEstimator):
             A number of folds by subject; ``GroupKFold(5)`` is the same as 5, ``KFold(5, shuffle=True)`` leaves out
             visits.
         """
-        if self.formula is not None and y is None:
-            formula = Formula.parse(self.formula)
-            y, groups = formula.outcomes(X), np.asarray(formula.groups(X))
-            seen = ~np.isnan(y)
-            X = X[seen].reset_index(drop=True)
-            splits = _splits(cv, X, y[seen], groups[seen])
-            parts = [(clone(self).fit(X.iloc[train]), X.iloc[test]) for train, test in splits]
-            return np.array([model.score(test.reset_index(drop=True)) for model, test in parts])
-        design, _ = read_design(X, "X")
-        shared, _ = read_design(fixed, "fixed", len(design))
-        outcomes, subjects = read_outcomes(y, len(design)), read_groups(groups, len(design))
-        seen = ~np.isnan(outcomes)
-        design, shared, outcomes, subjects = design[seen], shared[seen], outcomes[seen], subjects[seen]
-        scores = []
-        for train, test in _splits(cv, design, outcomes, subjects):
-            model = clone(self).fit(design[train], outcomes[train], subjects[train], shared[train])
-            scores.append(model.score(design[test], outcomes[test], subjects[test], shared[test]))
-        return np.array(scores)
+        return scores_of_folds(self, X, y, groups, fixed, cv)
 
     # --- the report -------------------------------------------------------------------------------------------------
 
@@ -441,42 +364,6 @@ class MixedEffects(RunEstimator):
         from .report import sections
 
         return sections(self, most_rows)
-
-
-def _splits(cv: Any, X: Any, y: Any, groups: Any) -> list[Any]:
-    """Folds of a splitter, or so many by subject."""
-    from sklearn.model_selection import GroupKFold
-
-    splitter = cv if hasattr(cv, "split") else GroupKFold(whole_number("cv", cv, 2))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The groups parameter is ignored")
-        return list(splitter.split(X, y, groups))
-
-
-def _same_columns(name: str, rows: FloatArray, names: tuple[str, ...], known: tuple[str, ...], named: bool) -> None:
-    if rows.shape[1] != len(known):
-        raise ValueError(f"{name} has {rows.shape[1]} columns, but the model was fitted with {len(known)}")
-    if named and names != known and not any(column.startswith(f"{name} ") for column in known):
-        strange = next(mine for mine, other in zip(names, known, strict=True) if mine != other)
-        listed = ", ".join(map(repr, known))
-        raise ValueError(f"{name}: column {strange!r} is not what the model was fitted with; it had {listed}")
-
-
-def _fixed_variance(value: Any, fixed: FloatArray, y: FloatArray) -> FloatArray:
-    """Prior variance of each fixed effect."""
-    f = fixed.shape[1]
-    if value is not None:
-        try:
-            given = np.broadcast_to(np.asarray(value, dtype=np.float64), (f,)).copy()
-        except (TypeError, ValueError):
-            raise ValueError(f"fixed_variance must be a number or one for each of {f} columns, got {value!r}") from None
-        if not np.isfinite(given).all() or np.any(given <= 0.0):
-            raise ValueError(f"fixed_variance must hold finite numbers above 0, got {value!r}")
-        return given
-    spread = fixed.std(axis=0)
-    spread = np.where(spread > 0.0, spread, np.abs(fixed).max(axis=0, initial=0.0))
-    size = float(y.std()) or float(np.abs(y).max()) or 1.0
-    return np.asarray((FIXED_SPREAD * size / spread) ** 2)
 
 
 def resolve_engine(inference: Any) -> Inference:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...core.jit import inner_kernel, kernel
 from ...core.special import factorise, log_determinant, solve_transposed, solved_square
+from ...families import verbs
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -48,6 +49,57 @@ def absorb(mean, precision, gram, moment, tau, factor, solved):
     if not factorise(factor, 0, 0, d):
         return -math.inf
     return value - 0.5 * log_determinant(factor, 0, 0, d) + 0.5 * solved_square(factor, 0, 0, d, solved)
+
+
+@inner_kernel
+def add_moments(weight, mean, factor, solved, column, inverse, out):
+    """Add ``weight`` times 1, E beta and E beta beta' (packed by columns) of a subject that ``absorb`` has left.
+
+    ``solved`` is left with E beta, ``inverse`` with the covariance.
+    """
+    d = solved.size
+    solve_transposed(factor, 0, 0, d, solved)
+    for j in range(d):
+        solved[j] += mean[j]
+    _invert(factor, d, column, inverse)
+    out[0] += weight
+    entry = 0
+    for j in range(d):
+        out[1 + j] += weight * solved[j]
+        for i in range(j, d):
+            out[1 + d + entry] += weight * (solved[i] * solved[j] + inverse[entry])
+            entry += 1
+
+
+@inner_kernel
+def expected_statistics(family, moments, room, column, point, work, statistics, k):
+    """Statistics of cluster ``k`` whose effects have these moments.
+
+    Statistics are quadratic in the effects: a sum of n has the expectation of n at the 2 D points at sqrt(D) times the
+    columns of a root of the covariance on either side of the mean.
+    """
+    d = column.size
+    n = moments[0]
+    statistics[k, :] = 0.0
+    if not n > 0.0:
+        return
+    entry = 0
+    for j in range(d):
+        for i in range(j, d):
+            room[0, entry] = moments[1 + d + entry] / n - (moments[1 + i] / n) * (moments[1 + j] / n)
+            entry += 1
+    spreads = factorise(room, 0, 0, d)
+    start = 0
+    for a in range(d):
+        for sign in (1.0, -1.0):
+            for j in range(d):
+                point[j] = moments[1 + j] / n
+                if j >= a and spreads:
+                    point[j] += sign * math.sqrt(d) * room[0, start + j - a]
+            verbs.row_statistics(family, point, work)
+            for s in range(statistics.shape[1]):
+                statistics[k, s] += n / (2.0 * d) * work[s]
+        start += d - a
 
 
 @kernel

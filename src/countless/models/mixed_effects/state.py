@@ -149,13 +149,14 @@ class State(Partition):
 
     # --- the contract of a state ------------------------------------------------------------------------------------
 
-    def log_joint(self) -> float:
+    def log_joint(self, absorbed: float | None = None) -> float:
         """Log density of the outcomes, in the user's units, and of all that a draw holds; effects are integrated out.
 
         Parameters of clusters are in units of the effects, their covariances in the measure of ``verbs.log_prior``.
+        ``absorbed`` is the sum of the log densities of the subjects in their clusters, where it is known.
         """
         problem = self.problem
-        value = log_likelihood(self, self.theta) + self.theta.log_prior + self.seats.log_prior()
+        value = log_likelihood(self, self.theta, absorbed) + self.theta.log_prior + self.seats.log_prior()
         return value + self.log_density_of_numbers() + problem.log_jacobian
 
     def log_density_of_numbers(self) -> float:
@@ -365,18 +366,17 @@ def state_class(problem: Problem) -> type[State]:
     return IntegratedState if problem.integrates else DrawnState
 
 
-def log_likelihood(state: State, theta: Theta) -> float:
+def log_likelihood(state: State, theta: Theta, absorbed: float | None = None) -> float:
     """Log density of the outcomes given the parameters of the clusters, effects integrated out, in local units."""
     problem, tau = state.problem, state.noise_precision
-    d = problem.n_effects
-    nothing = np.empty((0, d))
-    numbered = state.partition()
-    value = effects_given(
-        theta.means, theta.precisions, numbered, problem.grams, state.moments, tau, nothing, nothing, nothing
-    )
-    value += float(theta.half_log_dets @ np.bincount(numbered, minlength=len(theta.means)))
+    nothing = np.empty((0, problem.n_effects))
+    if absorbed is None:
+        numbered = state.partition()
+        places = (theta.means, theta.precisions, numbered, problem.grams, state.moments, tau)
+        absorbed = effects_given(*places, nothing, nothing, nothing)
+        absorbed += float(theta.half_log_dets @ np.bincount(numbered, minlength=len(theta.means)))
     n = problem.sums.n_visits
-    return float(value + 0.5 * n * (math.log(tau) - LOG_2PI) - 0.5 * tau * problem.square_at(state.fixed))
+    return float(absorbed + 0.5 * n * (math.log(tau) - LOG_2PI) - 0.5 * tau * problem.square_at(state.fixed))
 
 
 @kernel

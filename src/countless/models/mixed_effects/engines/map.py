@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....chains.draws import OPTIMUM, Draws
 from ....chains.engine import Inference, register
 from ....chains.jobs import Monitor, run_jobs
 from ....chains.watch import Watch
 from ....core.jit import kernel
-from ....core.special import solve_transposed
 from ....core.validate import by_first_appearance, whole_number
 from ....families import verbs
 from ....partitions.clusters import Clusters
@@ -28,14 +28,18 @@ from ....partitions.moves.concentration import to_mode
 from ....partitions.scores import log_seat_weights
 from ....partitions.seats import FloatArray, IntArray
 from ..moves.given import fixed_law
-from ..passes import absorb, best_clusters, log_densities
+from ..passes import absorb, add_moments, best_clusters, expected_statistics, log_densities
 from ..problem import Problem
 from ..state import State, state_class
 
 # Gain of the log joint, and the same for each subject, below which a climb ends, and rounds of it at most.
 LEAST_GAIN, GAIN_OF_ONE, MOST_ROUNDS = 0.01, 1e-5, 200
+# Gain, for each subject, for which clusters are divided or joined.
+WORTH_OF_ONE = 1e-4
 # Rounds between two looks at what a trial is worth; it ends where so many times its last gain would not be enough.
 TRIAL_ROUNDS, PATIENCE = 5, 4.0
+# Rounds in which a division settles, on the effects alone, before it is tried.
+SETTLING = 10
 
 
 @register("mixed-effects-map")
@@ -99,61 +103,48 @@ class _Search:
 
     def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
         self.problem, self.rng = problem, rng
-        self.state = self._started(np.zeros(problem.n_subjects, dtype=np.int64))
-        self.objective = [self.state.log_joint()]
+        self.climb = _Climb(problem, np.zeros(problem.n_subjects, dtype=np.int64))
+        self.objective = [self.climb.log_joint]
 
-    def _started(self, labels: IntArray, like: State | None = None) -> State:
-        """A state with these labels, and parameters at their modes given effects under one population or ``like``."""
-        problem = self.problem
-        if like is None:
-            state = state_class(problem)(problem, labels, problem.prior.initial(1))
-        else:
-            fixed = problem.prior.reopened(like.seats.fixed, int(labels.max()) + 1)
-            state = state_class(problem)(problem, labels, fixed)
-            state.noise_precision = like.noise_precision
-            state.set_fixed(like.fixed)
-        _maximise(state, like)
-        return state
+    @property
+    def state(self) -> State:
+        """The best state so far."""
+        return self.climb.state
 
     def run(self, monitor: Monitor) -> None:
         """Climb, split and merge until nothing helps."""
-        self._climb(self.state, MOST_ROUNDS, self.objective)
+        self.objective += self.climb.run(MOST_ROUNDS)
         while not monitor.stopping.is_set():
             before = self.objective[-1]
             self._split()
             self._merge()
             monitor.advance(f"{self.state.status()}, log joint {self.objective[-1]:,.1f}")
-            if not self.objective[-1] > before + LEAST_GAIN:
+            if not self.objective[-1] > before + self._worth:
                 break
+        self.objective += self.climb.run(MOST_ROUNDS, settles=True)
 
-    def _climb(self, state: State, rounds: int, objective: list[float], least: float = 0.0) -> None:
-        """Labels, then everything else, in turn."""
-        least = max(least, LEAST_GAIN, GAIN_OF_ONE * self.problem.n_subjects)
-        for _ in range(rounds):
-            moved = _relabel(state)
-            _maximise(state)
-            objective.append(state.log_joint())
-            if moved == 0 and len(objective) > 1 and objective[-1] - objective[-2] < least:
-                break
+    @property
+    def _worth(self) -> float:
+        """Gain for which clusters are changed: what a climb that goes on a little longer would gain is none."""
+        return max(LEAST_GAIN, WORTH_OF_ONE * self.problem.n_subjects)
 
     def _try(self, labels: IntArray) -> bool:
         """Take these labels as a beginning, and keep what they lead to if that is better."""
         if int(labels.max()) + 1 > self.problem.prior.max_clusters(self.problem.n_subjects):
             return False
-        trial = self._started(labels, self.state)
-        steps: list[float] = [trial.log_joint()]
-        gain = math.inf
-        while steps[-1] <= self.objective[-1] and PATIENCE * gain > self.objective[-1] - steps[-1]:
-            before = steps[-1]
-            self._climb(trial, TRIAL_ROUNDS, steps, 1.0)
-            gain = steps[-1] - before
-        if not steps[-1] > self.objective[-1]:
+        trial = _Climb(self.problem, labels, self.climb)
+        best, gain = self.objective[-1], math.inf
+        while trial.log_joint <= best and PATIENCE * gain > best - trial.log_joint:
+            before = trial.log_joint
+            trial.run(TRIAL_ROUNDS, 1.0)
+            gain = trial.log_joint - before
+        if not trial.log_joint > best:
             return False
-        self._climb(trial, MOST_ROUNDS, steps)
-        if not steps[-1] > self.objective[-1] + LEAST_GAIN:
+        trial.run(MOST_ROUNDS)
+        if not trial.log_joint > best + self._worth:
             return False
-        self.state = trial
-        self.objective.append(steps[-1])
+        self.climb = trial
+        self.objective.append(trial.log_joint)
         return True
 
     def _split(self) -> None:
@@ -166,11 +157,12 @@ class _Search:
             effects = self.state.effects[members]
             for line in (_main_line(effects), self.rng.standard_normal(effects.shape[1])):
                 place = (effects - effects.mean(axis=0)) @ line
-                cut = np.quantile(place, self.rng.uniform(0.3, 0.7))
-                proposal = labels.copy()
-                proposal[members[place > cut]] = labels.max() + 1
-                if np.all(place > cut) or not np.any(place > cut):
+                upper = place > np.quantile(place, self.rng.uniform(0.3, 0.7))
+                upper = _settled(effects, upper)
+                if upper.all() or not upper.any():
                     continue
+                proposal = labels.copy()
+                proposal[members[upper]] = labels.max() + 1
                 if self._try(by_first_appearance(proposal)):
                     break
 
@@ -191,39 +183,100 @@ class _Search:
 
 
 def _main_line(effects: FloatArray) -> FloatArray:
-    return np.asarray(np.linalg.svd(effects - effects.mean(axis=0), full_matrices=False)[2][0])
+    away = effects - effects.mean(axis=0)
+    return np.asarray(np.linalg.eigh(away.T @ away)[1][:, -1])
 
 
-def _relabel(state: State) -> int:
-    """Each subject to the cluster of largest weight times density; returns how many move.
+def _settled(effects: FloatArray, upper: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Two clusters of effects after a few rounds of reassignment, each row to where its normal density is larger."""
+    d = effects.shape[1]
+    ridge = 0.01 * np.var(effects, axis=0).mean() * np.eye(d) + 1e-12 * np.eye(d)
+    for _ in range(SETTLING):
+        if min(upper.sum(), len(upper) - upper.sum()) <= d:
+            break
+        scores = []
+        for chosen in (upper, ~upper):
+            mean = effects[chosen].mean(axis=0)
+            away = effects - mean
+            root = np.linalg.cholesky(away[chosen].T @ away[chosen] / chosen.sum() + ridge)
+            whitened = away @ np.linalg.inv(root).T
+            square = np.einsum("ij,ij->i", whitened, whitened)
+            scores.append(np.log(chosen.mean()) - np.log(np.diag(root)).sum() - 0.5 * square)
+        now = scores[0] > scores[1]
+        if np.array_equal(now, upper):
+            break
+        upper = now
+    return upper
 
-    Weights are those of all subjects as they are, so that moving many at once might lower the log joint; then nothing
-    moves.
-    """
-    problem, theta = state.problem, state.theta
-    labels = state.partition()
-    scores = np.empty((len(labels), len(theta.means)))
-    log_densities(
-        theta.means,
-        theta.precisions,
-        theta.half_log_dets,
-        problem.grams,
-        state.moments,
-        state.noise_precision,
-        scores,
-    )
-    before = state.seats.log_prior() + float(scores[np.arange(len(labels)), labels].sum())
-    trial = labels.copy()
-    moved = best_clusters(log_seat_weights(state.seats.fixed, labels)[:-1], scores, trial)
-    if not moved:
-        return 0
-    state.relabel(trial)
-    if state.seats.log_prior() + float(scores[np.arange(len(labels)), trial].sum()) < before:
-        state.relabel(labels)
-        return 0
-    # The clusters that are left, in their new order.
-    state._set_theta(theta.parameters[_order(trial)], theta.fresh, theta.log_prior)
-    return int(moved)
+
+class _Climb:
+    """A state that climbs; ``log_joint`` is its log joint, ``scores`` the log densities (subject, cluster) it has."""
+
+    def __init__(self, problem: Problem, labels: IntArray, like: _Climb | None = None) -> None:
+        """Parameters are at their modes given effects under one population or ``like``."""
+        self.problem = problem
+        if like is None:
+            self.state = state_class(problem)(problem, labels, problem.prior.initial(1))
+        else:
+            fixed = problem.prior.reopened(like.state.seats.fixed, int(labels.max()) + 1)
+            self.state = state_class(problem)(problem, labels, fixed)
+            self.state.noise_precision = like.state.noise_precision
+            self.state.set_fixed(like.state.fixed)
+        _maximise(self.state, None if like is None else like.state)
+        to_mode(self.state)
+        self._score()
+
+    def run(self, rounds: int, least: float = 0.0, settles: bool = False) -> list[float]:
+        """Labels, then everything else, in turn, until little is gained; the log joint after each round.
+
+        Where it ``settles``, not before no label moves.
+        """
+        least = max(least, LEAST_GAIN, GAIN_OF_ONE * self.problem.n_subjects)
+        found = []
+        for turn in range(rounds):
+            before = self.log_joint
+            moved = self._relabel()
+            _maximise(self.state)
+            if moved or turn == 0:
+                to_mode(self.state)
+            self._score()
+            found.append(self.log_joint)
+            if self.log_joint - before < least and not (settles and moved):
+                break
+        return found
+
+    def _score(self) -> None:
+        state, problem, theta = self.state, self.problem, self.state.theta
+        self.scores = np.empty((problem.n_subjects, len(theta.means)))
+        half, tau = theta.half_log_dets, state.noise_precision
+        log_densities(theta.means, theta.precisions, half, problem.grams, state.moments, tau, self.scores)
+        self.log_joint = state.log_joint(self._own(state.partition()))
+
+    def _own(self, labels: IntArray) -> float:
+        """Log density of the outcomes with these labels, up to terms without the clusters."""
+        return float(self.scores[np.arange(len(labels)), labels].sum())
+
+    def _relabel(self) -> int:
+        """Each subject to the cluster of largest weight times density; returns how many move.
+
+        Weights are those of all subjects as they are, so that moving many at once might lower the log joint; then
+        nothing moves.
+        """
+        state = self.state
+        labels = state.partition()
+        before = state.seats.log_prior() + self._own(labels)
+        trial = labels.copy()
+        moved = best_clusters(log_seat_weights(state.seats.fixed, labels)[:-1], self.scores, trial)
+        if not moved:
+            return 0
+        state.relabel(trial)
+        if state.seats.log_prior() + self._own(trial) < before:
+            state.relabel(labels)
+            return 0
+        # The clusters that are left, in their new order.
+        theta = state.theta
+        state._set_theta(theta.parameters[_order(trial)], theta.fresh, theta.log_prior)
+        return int(moved)
 
 
 def _order(labels: IntArray) -> IntArray:
@@ -233,7 +286,7 @@ def _order(labels: IntArray) -> IntArray:
 
 
 def _maximise(state: State, like: State | None = None) -> None:
-    """Parameters of clusters, noise, fixed effects and numbers of the prior at their modes given expected effects.
+    """Parameters of clusters, noise and fixed effects at their modes given expected effects.
 
     Expectations are under the present parameters; at a beginning, under those of ``like``, which has another
     partition, or of one standard population.
@@ -261,42 +314,29 @@ def _maximise(state: State, like: State | None = None) -> None:
         state.noise_precision = (noise.shape + 0.5 * problem.sums.n_visits) / rate
     if len(state.fixed):
         state.set_fixed(np.linalg.solve(*fixed_law(state, state.theta, labels)))
-    to_mode(state)
 
 
 @kernel
 def _expect(family, means, precisions, own, labels, grams, moments, tau, effects, statistics, work):
-    """Expected statistics of the effects by label, and what effects take, in expectation, from the squared residuals.
-
-    Statistics are quadratic in the effects: their expectation is their mean over the 2 D points at sqrt(D) times the
-    columns of a root of the covariance M^-1 = L^-T L^-1 on either side of the mean.
-    """
+    """Expected statistics of the effects by label; returns what these take, in expectation, from squared residuals."""
     n, d = moments.shape
-    factor, solved, column, point = np.empty((1, d * (d + 1) // 2)), np.empty(d), np.empty(d), np.empty(d)
-    left, far = 0.0, math.sqrt(d)
+    triangle = d * (d + 1) // 2
+    factor, solved, column, point = np.empty((1, triangle)), np.empty(d), np.empty(d), np.empty(d)
+    inverse, sums = np.empty(triangle), np.zeros((statistics.shape[0], 1 + d + triangle))
+    left = 0.0
     for i in range(n):
-        k, into = own[i], labels[i]
+        k = own[i]
         absorb(means[k], precisions[k], grams[i], moments[i], tau, factor, solved)
-        solve_transposed(factor, 0, 0, d, solved)
+        add_moments(1.0, means[k], factor, solved, column, inverse, sums[labels[i]])
+        entry = 0
         for j in range(d):
-            effects[i, j] = means[k, j] + solved[j]
-        for a in range(d):
-            for j in range(d):
-                column[j] = far if j == a else 0.0
-            solve_transposed(factor, 0, 0, d, column)
-            for sign in (1.0, -1.0):
-                entry = 0
-                for j in range(d):
-                    point[j] = effects[i, j] + sign * column[j]
-                verbs.row_statistics(family, point, work)
-                for s in range(statistics.shape[1]):
-                    statistics[into, s] += work[s] / (2.0 * d)
-                for j in range(d):
-                    inner = grams[i, entry] * point[j] - 2.0 * moments[i, j]
-                    for r in range(1, d - j):
-                        inner += 2.0 * grams[i, entry + r] * point[j + r]
-                    left += inner * point[j] / (2.0 * d)
-                    entry += d - j
+            effects[i, j] = solved[j]
+            left += grams[i, entry] * (solved[j] * solved[j] + inverse[entry]) - 2.0 * moments[i, j] * solved[j]
+            for r in range(1, d - j):
+                left += 2.0 * grams[i, entry + r] * (solved[j] * solved[j + r] + inverse[entry + r])
+            entry += d - j
+    for k in range(statistics.shape[0]):
+        expected_statistics(family, sums[k], factor, column, point, work, statistics, k)
     return left
 
 
