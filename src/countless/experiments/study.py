@@ -36,7 +36,7 @@ class Study:
     --------
     >>> from countless.experiments import STUDIES
     >>> sorted(STUDIES)
-    ['biclusters', 'hmm']
+    ['biclusters', 'hmm', 'mixed-effects']
     """
 
     data: Path | None = None

@@ -77,8 +77,9 @@ def test_partitions_of_known_covariance(name, prior, rng):
 
 @pytest.mark.slow
 def test_partitions_of_a_spherical_family(rng):
-    assert _excess(SPHERICAL, CRP(1.0), "integrated", [GibbsSweep()], 4, rng, False) < LIMIT
-    assert _excess(SPHERICAL, CRP(1.0), "drawn", [PlaceSubjects()], 6, rng, True) < LIMIT
+    """Every second draw: one partition has two thirds of the probability, and an autocorrelation time of 1.9."""
+    assert _excess(SPHERICAL, CRP(1.0), "integrated", [GibbsSweep()], 2, rng, False) < LIMIT
+    assert _excess(SPHERICAL, CRP(1.0), "drawn", [PlaceSubjects()], 2, rng, True) < LIMIT
 
 
 def test_a_broken_pass_fails(rng):

@@ -126,6 +126,15 @@ def test_the_density_of_new_visits_is_a_mixture_of_normals(model):
     assert 3.0 * model.score(X, y, ["a"] * 3, shared) == pytest.approx(expected, rel=1e-8)
 
 
+def test_the_density_of_effects_is_one(model):
+    """That of a new subject, and the parts of the clusters together."""
+    points = np.linspace(-60.0, 70.0, 4000)
+    total, parts = model._given.densities(1, points, model.labels_)
+    assert np.trapezoid(total, points) == pytest.approx(1.0, abs=0.01)
+    assert np.trapezoid(parts.sum(axis=0), points) == pytest.approx(1.0, abs=1e-3)
+    assert np.trapezoid(parts, points, axis=1) == pytest.approx(np.bincount(model.labels_) / 40, abs=0.01)
+
+
 def test_the_log_joint_counts_outcomes_given_parameters(model):
     """Differences of the log joint between two noises, against scipy's normal densities."""
     problem = model._description.data.problem()
@@ -282,12 +291,13 @@ def test_report_figures_and_arviz(model, tmp_path):
         "summary",
         "number",
         "effects",
+        "density",
         "subjects",
         "chains",
         "settings",
     ]
     assert "2 clusters among 40 subjects" in report.write(model, tmp_path / "page.html").read_text()
-    for draw in (figures.trajectories, figures.effects, figures.caterpillar):
+    for draw in (figures.trajectories, figures.effects, figures.density, figures.caterpillar):
         buffer = io.BytesIO()
         draw(model).figure.savefig(buffer)
         assert buffer.tell() > 1000
@@ -323,6 +333,10 @@ def test_cross_validation_by_subject_and_by_visit():
         (lambda X, y, g, f: (X, y, g, X[:, :1]), r"fixed: column 'fixed 0' is constant, as 'X 0' is"),
         (lambda X, y, g, f: (np.where(X == 3, np.nan, X), y, g, f), r"X contains NaN \(column 1, row 3\)"),
         (lambda X, y, g, f: (X, y * np.nan, g, f), r"y holds no outcome"),
+        (lambda X, y, g, f: (X, y * 1e200, g, f), r"y holds numbers beyond 1e\+120"),
+        (lambda X, y, g, f: (1e200 * X, y, g, f), r"X: column 0 holds numbers beyond 1e\+120"),
+        (lambda X, y, g, f: (pd.DataFrame(np.where(X == 0, np.inf, X), columns=["a", "b"]), y, g, f), "'b', row 0"),
+        (lambda X, y, g, f: (X, y + 1j, g, f), r"y must hold real numbers"),
         (lambda X, y, g, f: (X, y, None, f), r"groups must name the subject"),
         (lambda X, y, g, f: (X, [None] * 160, g, f), r"y holds no outcome|y must hold numbers"),
         (lambda X, y, g, f: (pd.DataFrame({"a": list("ab") * 80}), y, g, f), r"column 'a' holds text"),
@@ -352,6 +366,13 @@ def test_settings_that_do_not_fit(settings, sentence):
 def test_new_visits_that_differ(model):
     with pytest.raises(ValueError, match="X has 3 columns, but the model was fitted with 2"):
         model.predict(np.ones((2, 3)), ["s0", "s1"], [[0.0], [0.0]])
+    with pytest.raises(ValueError, match="interval must be a probability"):
+        model.predict(np.ones((1, 2)), ["s0"], [[0.0]], interval="wide")
+    by_number = cl.MixedEffects(inference="map", random_state=0).fit(*table()[:2], np.arange(160) // 4)
+    with pytest.raises(ValueError, match="groups: '3' is text, but the subjects of the fit are numbers"):
+        by_number.predict(np.ones((1, 2)), ["3"])
+    with pytest.raises(ValueError, match="cv must be a whole number of at least 2, got 'a'"):
+        by_number.cross_validate(*table()[:2], np.arange(160) // 4, cv="a")
     with pytest.raises(ValueError, match="fixed: the model was fitted with 1 columns, got none"):
         model.predict(np.ones((2, 2)), ["s0", "s1"])
 
@@ -369,6 +390,10 @@ def test_new_visits_that_differ(model):
         ("y ~ ( | g)", "effects before"),
         ("y ~ (1 | )", "a column of subjects after"),
         ("y ~ scale(x) + (1 | g)", r"scale\(...\) at position 5 looks at the whole column"),
+        ("y ~ x + y + (1 | g)", "the outcome 'y' is also at position 9"),
+        ("y ~ exit() + (1 | g)", r"exit\(...\) at position 5 is no function of formulas"),
+        ("y ~ __import__('os') + (1 | g)", r"'__' at position 5 has no place in a formula"),
+        ("y ~ x[0] + (1 | g)", r"'\[' at position 6 has no place in a formula"),
     ],
 )
 def test_formulas_that_are_none(text, sentence):
@@ -399,6 +424,12 @@ def test_formulas_and_the_command(tmp_path):
     np.testing.assert_array_equal(twin.predict(frame.iloc[:3]), found.predict(frame.iloc[:3]))
     with pytest.raises(ValueError, match="column 'sex': 'none' was not there in the fit"):
         found.predict(frame.iloc[:3].assign(sex="none"))
+    for wrong, sentence in {
+        "y ~ t +* x + (1 | id)": r"operator '\+\*' at position 3 of 't \+\* x' cannot stand there",
+        "y ~ hole + (1 | id)": "'hole' is missing in row 2; only outcomes may be missing",
+    }.items():
+        with pytest.raises(ValueError, match=sentence):
+            cl.MixedEffects.from_formula(wrong, frame.assign(hole=frame.x.where(frame.index != 1)))
     with pytest.raises(ValueError, match="has no column 'nothing'"):
         cl.MixedEffects.from_formula("y ~ nothing + (1 | id)", frame)
     frame.to_csv(tmp_path / "visits.csv", index=False)

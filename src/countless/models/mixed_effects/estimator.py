@@ -313,7 +313,7 @@ class MixedEffects(RunEstimator):
             return mean
         import pandas as pd
 
-        if not 0.0 < interval < 1.0:
+        if not isinstance(interval, (int, float)) or not 0.0 < interval < 1.0:
             raise ValueError(f"interval must be a probability between 0 and 1, got {interval!r}")
         rng = np.random.default_rng(0)
         drawn = self._given.draw_outcomes(design, shared, codes, whole_number("n_draws", n_draws, 10), rng)

@@ -87,6 +87,38 @@ def effects(model: Any, columns: tuple[Any, Any] | None = None, ax: Axes | None 
     return ax
 
 
+def density(model: Any, column: str | int | None = None, ax: Axes | None = None) -> Axes:
+    """Density of one effect in the population, with the part that each cluster has in it.
+
+    Parameters
+    ----------
+    model : fitted MixedEffects
+    column : str or int, optional
+        The effect; default, the first whose column varies.
+    ax : Axes, optional
+    """
+    check_is_fitted(model, "posterior_")
+    data = model.posterior_.data
+    j = _column(data, column)
+    ax = axes(ax)
+    means = model.effects_[data.effect_names[j], "mean"].to_numpy()
+    room = 0.35 * (np.ptp(means) or 1.0)
+    points = np.linspace(means.min() - room, means.max() + room, 300)
+    total, parts = model._given.densities(j, points, model.labels_)
+    for k in range(model.n_clusters_):
+        shade = colour(k)
+        ax.fill_between(points, parts[k], color=shade, alpha=0.25, lw=0)
+        ax.plot(points, parts[k], color=shade, lw=1.4, label=f"cluster {k}")
+    ax.plot(points, total, color=INK, lw=1.6, label="a new subject")
+    ax.plot(means, np.full(len(means), -0.015 * total.max()), "|", color=QUIET, markersize=5, alpha=0.5)
+    ax.set_xlabel(data.effect_names[j])
+    ax.set_ylabel("density")
+    ax.legend(frameon=False, fontsize=8, labelcolor=INK)
+    quiet(ax)
+    headline(ax, "Distribution of one effect", "ticks are posterior means of the subjects")
+    return ax
+
+
 def caterpillar(model: Any, column: str | int = 0, ax: Axes | None = None) -> Axes:
     """Mean and 95% interval of one effect of every subject, in order, coloured by cluster."""
     check_is_fitted(model, "posterior_")

@@ -15,7 +15,7 @@ from ...priors import Gamma, resolve_prior
 from .data import MixedData
 from .kinds import able, hyper_of
 from .visits.formula import Formula
-from .visits.reading import check_designs, coded, codes_of, read_design, read_groups, read_outcomes
+from .visits.reading import check_designs, check_strangers, coded, codes_of, read_design, read_groups, read_outcomes
 from .visits.subjects import fit_population
 from .visits.units import Units
 
@@ -105,6 +105,7 @@ def read_new_visits(model: Any, X: Any, groups: Any, fixed: Any) -> tuple[FloatA
     subjects = read_groups(groups, len(design))
     codes = codes_of(subjects, data.subjects)
     if np.any(codes < 0):
+        check_strangers(subjects[codes < 0], data.subjects)
         strangers = coded(subjects[codes < 0])[1]
         codes[codes < 0] = -1 - strangers
     return design, shared, codes
@@ -148,7 +149,7 @@ def _splits(cv: Any, X: Any, y: Any, groups: Any) -> list[Any]:
     """Folds of a splitter, or so many by subject."""
     from sklearn.model_selection import GroupKFold
 
-    splitter = cv if hasattr(cv, "split") else GroupKFold(whole_number("cv", cv, 2))
+    splitter = cv if hasattr(cv, "split") and not isinstance(cv, str) else GroupKFold(whole_number("cv", cv, 2))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The groups parameter is ignored")
         return list(splitter.split(X, y, groups))

@@ -115,6 +115,24 @@ class Given:
                 out.append(self.problem.units.means(means + np.einsum("nij,nj->ni", root, noise)))
         return np.array(out)
 
+    def densities(self, column: int, points: FloatArray, clusters: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Density of one effect of a new subject, and the part of each of the given clusters of subjects (cluster,
+        point) in it: the mean law of their members, times their share."""
+        units, draws = self.problem.units, self.some()
+        total, parts = np.zeros(len(points)), np.zeros((int(clusters.max()) + 1, len(points)))
+        for number in draws:
+            one = self.draw(number)
+            means = units.means(one.means)[:, column]
+            inverse: FloatArray = np.asarray(np.linalg.inv(one.precisions), dtype=np.float64)
+            spread = np.sqrt(units.covariances(inverse)[:, column, column])
+            away = (points - means[:, None]) / spread[:, None]
+            curves = np.exp(-0.5 * away**2) / (np.sqrt(2.0 * np.pi) * spread[:, None])
+            total += np.exp(one.log_weights) @ curves
+            members = np.zeros((len(parts), len(means)))
+            np.add.at(members, (clusters, one.labels), 1.0)
+            parts += members @ curves
+        return total / len(draws), parts / (len(draws) * len(clusters))
+
     # --- new visits -------------------------------------------------------------------------------------------------
 
     def mean(self, X: FloatArray, fixed: FloatArray, codes: IntArray) -> FloatArray:

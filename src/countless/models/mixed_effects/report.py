@@ -38,6 +38,14 @@ def sections(model: Any, most_rows: int) -> list[Section | None]:
             "Posterior means of the effects of the subjects, coloured by cluster.",
         )
     )
+    found.append(
+        image(
+            "density",
+            "How is it distributed?",
+            picture_of(figures.density(model)),
+            "Density of an effect in the population, and the part of each cluster in it.",
+        )
+    )
     found.append(_subjects(model, min(most_rows, MOST_SUBJECTS)))
     return found
 

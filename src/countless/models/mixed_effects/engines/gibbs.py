@@ -70,7 +70,7 @@ class MixedEffectsGibbs(Sampler):
         """Entries of a subject's sums, for the expected number of clusters."""
         d = problem.n_effects
         clusters = max(1.0, problem.prior.expected_clusters(problem.n_subjects))
-        return 4.0 * problem.n_subjects * (d + 1) * (d + 2) * clusters
+        return problem.n_subjects * (d + 1) * (d + 2) * clusters
 
     def run(self, problem: Any, rng: Any, watch: Any = None) -> Any:
         """Run all chains."""

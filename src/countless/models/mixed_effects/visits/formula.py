@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 # Functions of formulas that look at the whole column: new rows would be treated differently.
 STATEFUL = ("center", "scale", "standardize", "poly", "bs", "cs", "cr", "cc", "hashed", "lag")
+# Functions that a formula may call: it may come with a file from somebody else, and others would run any code.
+CALLABLE = frozenset(
+    ("I", "C", "abs", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "square", "cbrt", "sin", "cos", "tan")
+    + ("arctan", "tanh", "floor", "ceil", "sign", "maximum", "minimum", "where")
+)
 
 
 @dataclass(frozen=True)
@@ -61,12 +66,10 @@ class Formula:
         if after and not after.startswith("+"):
             raise ValueError(f"formula: a '+' must stand after ')' (position {end + 1}) in {text!r}")
         fixed = "+".join(part for part in (before.removesuffix("+").strip(), after.removeprefix("+").strip()) if part)
-        for name in STATEFUL:
-            found = re.search(rf"\b{name}\(", text)
-            if found:
-                raise ValueError(
-                    f"formula: {name}(...) at position {found.start() + 1} looks at the whole column; compute it first"
-                )
+        _check_calls(text)
+        again = re.search(rf"\b{re.escape(outcome)}\b", right) if re.fullmatch(r"\w+", outcome) else None
+        if again:
+            raise ValueError(f"formula: the outcome {outcome!r} is also at position {tilde + 2 + again.start()}")
         return cls(outcome, fixed, random, group)
 
     def levels(self, frame: pd.DataFrame) -> dict[str, list[str]]:
@@ -117,6 +120,22 @@ class Formula:
         return frame[self.group]
 
 
+def _check_calls(text: str) -> None:
+    """Refuse functions that look at whole columns, and all that could do more than compute."""
+    plain = re.sub(r"`[^`]*`", lambda found: " " * len(found.group()), text)
+    odd = re.search(r"[\[\]{}@;=]|__|\blambda\b", plain)
+    if odd:
+        raise ValueError(f"formula: {odd.group()!r} at position {odd.start() + 1} has no place in a formula")
+    for found in re.finditer(r"([A-Za-z_][A-Za-z0-9_.]*)\s*\(", plain):
+        name = re.sub(r"^(np|numpy)\.", "", found.group(1))
+        where = f"{found.group(1)}(...) at position {found.start() + 1}"
+        if name in STATEFUL:
+            raise ValueError(f"formula: {where} looks at the whole column; compute it first")
+        if name not in CALLABLE:
+            listed = ", ".join(sorted(CALLABLE))
+            raise ValueError(f"formula: {where} is no function of formulas; they have {listed}; or compute it first")
+
+
 def _bracket_with_bar(text: str, start: int) -> tuple[int, int]:
     """Where the bracket that holds '|' begins and ends."""
     stack: list[int] = []
@@ -153,12 +172,26 @@ def _matrix(terms: str, frame: pd.DataFrame, missing: str = "raise") -> pd.DataF
         matrix = formulaic.model_matrix(terms, frame, na_action=missing)
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        empty = re.search(r"`([^`]+)` contains null values", str(error))
+        if empty:
+            name = empty.group(1)
+            raise ValueError(f"formula: {name!r} is missing in {_missing_row(frame, name)}") from None
+        operator = re.search(r"Operator `(.+?)`", str(error))
+        if operator:
+            where = f"operator {operator.group(1)!r} at position {terms.find(operator.group(1)) + 1} of {terms!r}"
+            raise ValueError(f"formula: {where} cannot stand there") from None
         unknown = re.search(r"`?'?([A-Za-z_][A-Za-z0-9_.]*)'?`? is not (?:present|defined)", str(error))
         if unknown and unknown.group(1) not in frame.columns:
             name = unknown.group(1)
             raise ValueError(f"formula: the table has no column {name!r}; it has {_listed(frame)}") from None
         raise ValueError(f"formula: {terms!r} cannot be read ({first})") from None
     return pd.DataFrame(np.asarray(matrix, dtype=np.float64), columns=list(matrix.columns), index=frame.index)
+
+
+def _missing_row(frame: pd.DataFrame, term: str) -> str:
+    if term not in frame.columns:
+        return "some rows; only outcomes may be missing"
+    return f"row {_first(frame[term].isna())}; only outcomes may be missing"
 
 
 def _listed(frame: pd.DataFrame) -> str:

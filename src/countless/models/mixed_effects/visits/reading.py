@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ IntArray = NDArray[np.int64]
 
 # A column is collinear with others where they leave less than this share of it.
 COLLINEAR = 1e-9
+# Numbers that can be squared and summed.
+LARGEST = 1e120
 
 
 def read_design(design: Any, name: str, n: int | None = None) -> tuple[FloatArray, tuple[str, ...]]:
@@ -38,6 +41,17 @@ def read_design(design: Any, name: str, n: int | None = None) -> tuple[FloatArra
         raise ValueError(
             f"{name}: column {error.column!r} holds text; turn it into numbers, or use a formula"
         ) from None
+    except ValueError as error:
+        found = re.search(r"infinity \(first in row (\d+), column (\d+)\)", str(error))
+        if found is None or not names:
+            raise
+        where = f"column {names[int(found.group(2))]!r}, row {found.group(1)}"
+        raise ValueError(f"{name} contains infinity ({where}); leave such visits out") from None
+    too_large = np.abs(rows).max(axis=0, initial=0.0) > LARGEST
+    if too_large.any():
+        at = int(too_large.argmax())
+        place = repr(names[at]) if names else str(at)
+        raise ValueError(f"{name}: column {place} holds numbers beyond {LARGEST:g}, whose squares overflow")
     if n is not None and len(rows) != n:
         raise ValueError(f"{name} has {len(rows)} rows, but there are {n} visits")
     return rows, names or tuple(f"{name} {j}" for j in range(rows.shape[1]))
@@ -52,12 +66,16 @@ def read_outcomes(y: Any, n: int, missing: bool = True) -> FloatArray:
         array = array[:, 0]
     if array.ndim != 1 or len(array) != n:
         raise ValueError(f"y must hold {n} outcomes, one per visit, got shape {array.shape}")
+    if array.dtype.kind == "c":
+        raise ValueError("y must hold real numbers, got complex ones")
     try:
         values = array.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError("y must hold numbers, got text") from None
     if np.isinf(values).any():
         raise ValueError(f"y contains infinity (row {int(np.isinf(values).argmax())})")
+    if np.abs(values).max(initial=0.0, where=~np.isnan(values)) > LARGEST:
+        raise ValueError(f"y holds numbers beyond {LARGEST:g}, whose squares overflow; use larger units")
     if not missing and np.isnan(values).any():
         raise ValueError(f"y contains NaN (row {int(np.isnan(values).argmax())}); leave missing outcomes out")
     return values
@@ -99,6 +117,15 @@ def codes_of(groups: NDArray[Any], subjects: NDArray[Any]) -> IntArray:
     """Number of each visit's subject among known ones; -1 for one that is new."""
     number = {name: i for i, name in enumerate(subjects.tolist())}
     return np.array([number.get(name, -1) for name in groups.tolist()], dtype=np.int64)
+
+
+def check_strangers(strangers: NDArray[Any], subjects: NDArray[Any]) -> None:
+    """Raise ValueError where a new subject is written as a known one is, one as text, the other as a number."""
+    known = {str(name) for name in subjects.tolist()}
+    for name in strangers.tolist():
+        if str(name) in known:
+            one, other = ("text", "numbers") if isinstance(name, str) else ("a number", "text")
+            raise ValueError(f"groups: {name!r} is {one}, but the subjects of the fit are {other}")
 
 
 def check_designs(X: FloatArray, fixed: FloatArray, names: tuple[str, ...], fixed_names: tuple[str, ...]) -> None:
