@@ -134,7 +134,7 @@ def normal_score(X: FloatArray, left: FloatArray, subject: NDArray[Any], covaria
         here = subject == each
         spread = X[here] @ np.asarray(covariance) @ X[here].T + noise * np.eye(int(here.sum()))
         total += float(multivariate_normal(np.zeros(int(here.sum())), spread).logpdf(left[here]))
-    return total / len(left)
+    return float(total / len(left))
 
 
 @STUDIES.add("mixed-effects")

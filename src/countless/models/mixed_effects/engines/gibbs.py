@@ -9,10 +9,14 @@ from ....chains.engine import register
 from ....chains.sampler import Sampler
 from ....chains.schedule import Schedule
 from ....partitions.moves.concentration import ConcentrationUpdate, ForgetConcentration
-from ....partitions.moves.split_merge import split_merge_moves
+from ....partitions.moves.split_merge import SplitMerge, split_merge_moves
 from ....partitions.moves.sweeps import GibbsSweep
+from ....partitions.proposals.propose import propose_splits_and_merges
 from ..moves.given import DrawEffects, DrawFixed, DrawNoise, DrawParameters, LearnFamily
 from ..moves.placing import PlaceSubjects
+
+# Split-merge proposals of each kind in a sweep: at most, and times the number of subjects.
+MOST_PROPOSALS, ROWS_PROPOSED = 20, 6000
 
 
 @register("mixed-effects-gibbs")
@@ -25,7 +29,7 @@ class MixedEffectsGibbs(Sampler):
     chains, draws, warmup, thin
         As for ``CollapsedGibbs``.
     split_merge : bool or int
-        Split-merge proposals, as for ``CollapsedGibbs``.
+        Split-merge proposals, as for ``CollapsedGibbs``; True makes more of them where there are few subjects.
     start : str or array of labels
         As for ``CollapsedGibbs``, for subjects in the order of ``subjects_``.
     draw_effects : bool
@@ -62,7 +66,8 @@ class MixedEffectsGibbs(Sampler):
 
     def schedule(self) -> Schedule:
         """The moves of one sweep; each chain has its own."""
-        subjects: list[Any] = [ForgetConcentration(), SweepSubjects(), *split_merge_moves(self.split_merge)]
+        moves = [SplitSubjects()] if self.split_merge is True else split_merge_moves(self.split_merge)
+        subjects: list[Any] = [ForgetConcentration(), SweepSubjects(), *moves]
         given: list[Any] = [LearnFamily(), DrawParameters(), DrawFixed(), DrawNoise()]
         return Schedule([*subjects, DrawEffects(), ConcentrationUpdate(), *given])
 
@@ -77,6 +82,16 @@ class MixedEffectsGibbs(Sampler):
         if self.draw_effects:
             problem = problem.drawing()
         return super().run(problem, rng, watch)
+
+
+class SplitSubjects(SplitMerge):
+    """Split-merge with many proposals where subjects are few: effects that were drawn in one cluster fit no other, so
+    that most are refused."""
+
+    def step(self, rng: Any, state: Any) -> None:
+        """Update ``state`` in place."""
+        count = max(self._adapted, min(MOST_PROPOSALS, ROWS_PROPOSED // state.n_rows))
+        propose_splits_and_merges(rng, state, count, count)
 
 
 class SweepSubjects:

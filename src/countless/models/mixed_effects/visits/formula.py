@@ -22,10 +22,8 @@ FloatArray = NDArray[np.float64]
 # Functions of formulas that look at the whole column: new rows would be treated differently.
 STATEFUL = ("center", "scale", "standardize", "poly", "bs", "cs", "cr", "cc", "hashed", "lag")
 # Functions that a formula may call: it may come with a file from somebody else, and others would run any code.
-CALLABLE = frozenset(
-    ("I", "C", "abs", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "square", "cbrt", "sin", "cos", "tan")
-    + ("arctan", "tanh", "floor", "ceil", "sign", "maximum", "minimum", "where")
-)
+POWERS = ("abs", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "square", "cbrt", "sign")
+CALLABLE = ("I", "C", *POWERS, "sin", "cos", "tan", "arctan", "tanh", "floor", "ceil", "maximum", "minimum", "where")
 
 
 @dataclass(frozen=True)
