@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,12 +61,15 @@ def test_errors_have_fields():
 
 def test_suggested_settings_are_arguments_or_options():
     suggested = {"warmup": 1500, "draws": 3000}
-    found = Diagnostics(
-        "The chains disagree; run longer, for example", "chains disagree", [], 4, 250, suggested=suggested
-    )
-    assert found.verdict == "The chains disagree; run longer, for example warmup=1500, draws=3000."
+    found = Diagnostics("The chains disagree: on x", "chains disagree", [], 4, 250, suggested=suggested)
+    assert found.verdict == "The chains disagree: on x; run longer, for example warmup=1500, draws=3000."
     assert found.sentence(command_line=True) == (
-        "The chains disagree; run longer, for example --warmup 1500 --draws 3000."
+        "The chains disagree: on x; run longer, for example --warmup 1500 --draws 3000."
+    )
+    kept = replace(found, folder="my run")
+    assert kept.verdict == "The chains disagree: on x; go on with countless.io.resume('my run', draws=3000)."
+    assert kept.sentence(command_line=True) == (
+        "The chains disagree: on x; go on with countless resume 'my run' --draws 3000."
     )
     fine = Diagnostics("Settled: 4 chains agree.", "settled", [], 4, 250)
     assert fine.verdict == fine.sentence(command_line=True) == "Settled: 4 chains agree."

@@ -8,18 +8,39 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..core.random import spawn
+from ..core.text import duration
 from ..core.validate import whole_number
 from .watch import Watch
 
 Result = TypeVar("Result")
+
+# Where nobody has said whether progress is shown: "terminal", a bar where standard error is one; "lines", elsewhere a
+# line now and then; "quiet", nothing.
+TERMINAL, LINES, QUIET = "terminal", "lines", "quiet"
+_unless_said: ContextVar[str] = ContextVar("progress", default=TERMINAL)
+# Seconds between two lines of progress, and after an interrupt until it is said what is waited for.
+LINE_EVERY = 10.0
+PATIENCE = 0.5
+
+
+@contextmanager
+def showing(progress: str) -> Iterator[None]:
+    """How progress is shown where nobody has said: ``TERMINAL``, ``LINES`` or ``QUIET``."""
+    before = _unless_said.set(progress)
+    try:
+        yield
+    finally:
+        _unless_said.reset(before)
 
 
 class Monitor:
@@ -32,7 +53,21 @@ class Monitor:
         self.watched = False
         self.stopping = stopping
         self.status = ""
+        # Passes or sweeps inside the steps, where their number is not known beforehand.
+        self.passes = 0
         self._lock = threading.Lock()
+
+    def tick(self, status: str = "") -> bool:
+        """One pass inside a step is about to begin; returns whether the job should rather come to its end."""
+        with self._lock:
+            self.passes += 1
+            self.status = status or self.status
+        return self.stopping.is_set()
+
+    @property
+    def words(self) -> str:
+        """The status, with the number of passes where these are counted."""
+        return ", ".join(part for part in (self.status, f"{self.passes:,} passes" * bool(self.passes)) if part)
 
     def advance(self, status: str = "") -> None:
         with self._lock:
@@ -77,25 +112,32 @@ def run_jobs(
             monitor.stopping.set()
             if not isinstance(error, KeyboardInterrupt):
                 raise
+            if wait(futures, timeout=PATIENCE).not_done and _unless_said.get() != QUIET:
+                print("interrupted: stopping after the present step ...", file=sys.stderr, flush=True)
         return [future.result() for future in futures], monitor.stopping.is_set()
 
 
 class _bar:
-    """A Rich progress bar on a terminal; nothing elsewhere."""
+    """A Rich progress bar on a terminal; elsewhere a line now and then where that is wanted; else nothing."""
 
     def __init__(self, progress: bool | None, title: str, monitor: Monitor) -> None:
-        wanted = sys.stderr.isatty() if progress is None else progress
-        self._monitor = monitor
-        self._bar: Any = nullcontext()
+        manner = _unless_said.get()
+        terminal = sys.stderr.isatty()
+        wanted = manner == LINES or (manner == TERMINAL and terminal) if progress is None else progress
+        self._title, self._monitor = title, monitor
+        self._bar: Any = None
+        self._began = self._said = time.monotonic()
+        self._lines = wanted and not terminal and progress is None
         monitor.watched = wanted
-        if wanted:
+        if wanted and not self._lines:
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TextColumn("{task.completed}/{task.total}"),
+                TimeElapsedColumn(),
                 TimeRemainingColumn(),
                 TextColumn("{task.fields[status]}"),
                 console=Console(stderr=True),
@@ -104,13 +146,24 @@ class _bar:
             self._task = self._bar.add_task(title, total=monitor.total, status="")
 
     def __enter__(self) -> Callable[[], None]:
-        self._bar.__enter__()
+        if self._bar is not None:
+            self._bar.__enter__()
         return self._show
 
     def _show(self) -> None:
-        if not isinstance(self._bar, nullcontext):
-            monitor = self._monitor
-            self._bar.update(self._task, completed=monitor.done, total=monitor.total, status=monitor.status)
+        monitor = self._monitor
+        if self._bar is not None:
+            self._bar.update(self._task, completed=monitor.done, total=monitor.total, status=monitor.words)
+        elif self._lines and time.monotonic() - self._said >= LINE_EVERY:
+            self._said = time.monotonic()
+            print(self._line(self._said - self._began), file=sys.stderr, flush=True)
+
+    def _line(self, elapsed: float) -> str:
+        done, total = self._monitor.done, self._monitor.total
+        left = f", about {duration(elapsed * (total - done) / done)} left" if 0 < done < total else ""
+        words = f"; {self._monitor.words}" if self._monitor.words else ""
+        return f"{self._title}: {done:,} of {total:,} after {duration(elapsed)}{left}{words}"
 
     def __exit__(self, *error: object) -> None:
-        self._bar.__exit__(*error)
+        if self._bar is not None:
+            self._bar.__exit__(*error)

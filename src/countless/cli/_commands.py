@@ -69,6 +69,7 @@ def _function(command: Command) -> Any:
         ("overwrite", options.Overwrite, False),
         ("no_report", options.NoReport, False),
         ("as_json", options.Json, False),
+        ("quiet", options.Quiet, False),
     ]
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from ..core.errors import ArgumentError, WrongRun
+from ..core.text import count
 
 DEFECT = 1
 MISTAKE = 2
@@ -62,7 +63,14 @@ def stopped(run: Path | None) -> str:
     """What is left on disk after an interrupt, and how to continue."""
     if run is None or not (run / "run.json").exists():
         return "interrupted; nothing was written"
-    return f"interrupted; the draws made so far are in {run}: continue with countless resume {run}"
+    from ..runs import RunFolder
+
+    try:
+        chains, draws = RunFolder.open(run).draws().shape
+    except ValueError:
+        return f"interrupted before the first draw was kept; countless resume {run} begins again"
+    made = f"{count(draws, 'draw')} of each of {count(chains, 'chain')}"
+    return f"interrupted; {made} are kept in {run}: continue with countless resume {run}"
 
 
 class one_line_warnings(warnings.catch_warnings):

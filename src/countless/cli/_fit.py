@@ -31,6 +31,7 @@ class Order:
     overwrite: bool = False
     no_report: bool = False
     as_json: bool = False
+    quiet: bool = False
 
     @property
     def folder(self) -> Path:
@@ -42,7 +43,7 @@ def fit(command: Command, order: Order) -> None:
     """Read the table, check every choice, fit, write and show."""
     from ..io import check_folder
     from ..models.command import KINDS, Request
-    from ._results import about_table, beside, deliver
+    from ._results import about_table, beside, deliver, drawn, drawn_before
     from ._tables import choose_columns
 
     folder = order.folder
@@ -56,28 +57,40 @@ def fit(command: Command, order: Order) -> None:
     model, data = command.build(request)
     if order.overwrite:
         clear_run(folder)
-    options = typed(order.context, ("out", "overwrite", "no_report", "as_json"))
+    options = typed(order.context, ("out", "overwrite", "no_report", "as_json", "quiet"))
     about = about_table(order.file, shlex.join(["countless", command.name, str(order.file), *options]), chosen.label)
+    before = drawn_before(folder)
     with beside(folder, about):
-        model, seconds = fitted(model, data, folder, command.doing, request)
+        model, seconds = fitted(model, data, folder, command.doing, request, order.quiet)
     shown = deliver(model, folder, about, report=not order.no_report)
     if order.as_json:
         print_json({**shown.summary, "run": str(folder), "files": shown.names, "seconds": round(seconds, 3)})
         return
-    shown.show(seconds)
+    if not order.quiet:
+        shown.show(seconds, drawn(model) - before)
 
 
-def fitted(model: Any, data: Any, folder: Path | None, doing: str, request: Request) -> tuple[Any, float]:
-    """Fit with checkpoints in a folder; an interrupted fit says what is there."""
-    n_rows, n_columns = request.table.shape
-    columns = f"{n_columns} column{'s' if n_columns != 1 else ''}"
-    say(f"{doing} {n_rows:,} rows x {columns} (the first run compiles, a minute or two) ...")
+def fitted(
+    model: Any, data: Any, folder: Path | None, doing: str, request: Request, quiet: bool = False
+) -> tuple[Any, float]:
+    """Fit with checkpoints in a folder, and how long it took; an interrupted fit says what is there."""
+    from ..chains.jobs import LINES, QUIET, showing
+    from ..core.text import count
+
+    finished = folder is not None and (folder / "result.npz").exists()
+    begun = folder is not None and (folder / "run.json").exists()
+    if not quiet and not finished:
+        table = f"{count(len(request.table), 'row')} x {count(request.table.shape[1], 'column')}"
+        how = f", from where {folder} stands ..." if begun else " (the first run compiles, a minute or two) ..."
+        say(f"{doing} {table}{how}")
     start = time.perf_counter()
-    with one_line_warnings():
+    with one_line_warnings(), showing(QUIET if quiet else LINES):
         try:
             model = model.fit(data) if folder is None else model.fit(data, checkpoint=folder)
         except (KeyboardInterrupt, UserWarning):
             raise Interrupted(stopped(folder)) from None
+    if finished and not model.posterior_.interrupted and not quiet:
+        say(f"{folder} holds this fit, finished: it is reused (--overwrite starts again)")
     return model, time.perf_counter() - start
 
 

@@ -39,6 +39,12 @@ Json = Annotated[
     bool,
     typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object for machines, and nothing else."),
 ]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", rich_help_panel=OUTPUT, help="Say nothing but warnings and errors; files are written."
+    ),
+]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as [bold]countless fit[/] wrote it.")]
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import typer
 
+from ..core.text import duration
 from ..models.command import About, Grid
 from ._app import finite
 from ._commands import command_of
@@ -34,13 +35,38 @@ class Delivered(NamedTuple):
         """Files for people."""
         return [str(path) for path in self.paths]
 
-    def show(self, seconds: float) -> None:
-        """Everything for the screen, which files there are, and what to do next."""
+    def show(self, seconds: float, draws: int) -> None:
+        """Everything for the screen, which files there are, and what to do next; so many ``draws`` took this time."""
         show(self.screen)
-        typer.echo(f"{type(self.model.inference_).__name__}, {seconds:.1f} seconds.")
+        typer.echo(f"{type(self.model.inference_).__name__}, {seconds:.1f} seconds{self._further(seconds, draws)}.")
         wrote(self.paths)
         if command_of(self.model).predict is not None:
             typer.echo(f"New rows:  countless predict {self.run} NEW.csv")
+
+    def _further(self, seconds: float, draws: int) -> str:
+        """How long the draws that are suggested would take."""
+        wanted = self.model.posterior_.diagnostics().suggested.get("draws", 0)
+        if draws <= 0 or not wanted:
+            return ""
+        left = max(0, wanted - drawn(self.model)) * seconds / draws
+        return f"; to go on to {wanted:,} draws of each chain takes about {duration(left)}"
+
+
+def drawn(model: Any) -> int:
+    """Draws that each chain of a fitted model has made."""
+    draws = model.posterior_.draws
+    return max(int(draws.made), draws.shape[1])
+
+
+def drawn_before(run: Path) -> int:
+    """Draws that each chain of a run has made so far; 0 where there is no run."""
+    from ..runs import RunFolder
+
+    try:
+        draws = RunFolder.open(run).draws()
+    except (OSError, ValueError):
+        return 0
+    return max(int(draws.made), draws.shape[1])
 
 
 def deliver(model: Any, run: Path, about: About, report: bool = True, option: str = "--out") -> Delivered:

@@ -63,3 +63,17 @@ def percent(share: float) -> str:
     if 0.99 < share < 1.0:
         return ">99%"
     return f"{100.0 * share:.0f}%"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that people would use.
+
+    Examples
+    --------
+    >>> from countless.core.text import duration
+    >>> duration(12.4), duration(100.0), duration(7000.0)
+    ('12 s', '2 min', '1.9 h')
+    """
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"

@@ -62,7 +62,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     else:
         raise ValueError(f"{path}: there is no such file or folder")
     try:
-        return ESTIMATORS[description.estimator]._revived(description, draws, result)
+        folder = path if path.is_dir() else None
+        return ESTIMATORS[description.estimator]._revived(description, draws, result, folder)
     except Exception as error:
         raise damaged(path, error) from None
 

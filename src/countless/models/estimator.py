@@ -29,6 +29,7 @@ from ..chains.fields import Field
 from ..chains.watch import Watch
 from ..core.files import check_folder
 from ..core.random import as_generator, generator_from, generator_state
+from ..core.text import count
 from ..posterior.diagnostics import warn_if_unmixed
 from ..posterior.posterior import Posterior
 from ..runs import ESTIMATORS, Description, RunFolder, SavedModel, write_model
@@ -113,26 +114,30 @@ class RunEstimator(BaseEstimator):
         self.inference_ = description.fitted["inference_"]
         found = run.found()
         if found is not None:
-            self._take(run.problem(), found[0], description, found[1])
+            self._take(run.problem(), found[0], description, found[1], run.path)
             return self
         problem = run.problem()
         with run.watched(self.progress) as watch:
             draws = self._run(problem, description.engine, run.generator(), watch)
             if draws.interrupted and not draws.spent:
-                chains, kept = draws.shape
-                warnings.warn(
-                    f"the fit was interrupted: {kept} draws of each of {chains} chains are kept{run.advice}",
-                    stacklevel=stacklevel,
-                )
-            self._take(problem, draws, description, None)
+                warnings.warn(f"the fit was interrupted: {_kept(draws, run)}", stacklevel=stacklevel)
+            self._take(problem, draws, description, None, run.path)
             run.finish(self, draws)
         if not draws.interrupted:
             warn_if_unmixed(self.posterior_, stacklevel=stacklevel)
         return self
 
-    def _take(self, problem: Problem, draws: Draws, description: Description, result: Arrays | None) -> None:
+    def _take(
+        self,
+        problem: Problem,
+        draws: Draws,
+        description: Description,
+        result: Arrays | None,
+        folder: Path | None = None,
+    ) -> None:
         self._description = description
         self._accept(problem, draws, description.data, result)
+        self.posterior_.folder = folder
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the fitted model, with every draw and the data, into one file that ``countless.load`` reads.
@@ -192,10 +197,12 @@ class RunEstimator(BaseEstimator):
         return model
 
     @classmethod
-    def _revived(cls, description: Description, draws: Draws, result: Arrays | None) -> Self:
-        """A fitted estimator from what was saved."""
+    def _revived(
+        cls, description: Description, draws: Draws, result: Arrays | None, folder: Path | None = None
+    ) -> Self:
+        """A fitted estimator from what was saved, in a file or in the folder of its run."""
         model = cls._unfitted(description)
-        model._take(description.data.problem(), draws, description, result)
+        model._take(description.data.problem(), draws, description, result, folder)
         return model
 
 
@@ -236,6 +243,11 @@ class Run:
         return None if self.folder is None else self.folder.result()
 
     @property
+    def path(self) -> Path | None:
+        """Folder of the run, where it is kept in one."""
+        return None if self.folder is None else self.folder.path
+
+    @property
     def advice(self) -> str:
         """How to continue after an interrupt."""
         if self.folder is None:
@@ -248,6 +260,14 @@ class Run:
         model._memory = self.memory
         if self.folder is not None and not draws.interrupted:
             self.folder.finish(draws, model._result())
+
+
+def _kept(draws: Draws, run: Run) -> str:
+    """What an interrupted fit keeps, and how to continue it."""
+    if not draws.kind.has_chains:
+        return "the best result so far is kept"
+    chains, kept = draws.shape
+    return f"{count(kept, 'draw')} of each of {count(chains, 'chain')} are kept{run.advice}"
 
 
 def _begin(

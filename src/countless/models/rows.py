@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -11,11 +12,15 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.random import as_generator
+from ..core.text import count, listed
 from ..core.validate import as_rows, by_size, whole_number
-from ..families import Family
+from ..families import Family, resolve_family
 from ..families.table.frames import names_of_rows
 from ..posterior.data import RowNames
 from ..posterior.partition.tree import OVERLAP, ClusterTree
+
+# Sums of a cluster from which a fit takes long enough to say so: those of 200 correlated columns.
+MANY_SUMS = 20_000
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -62,6 +67,78 @@ def read_rows(estimator: BaseEstimator, X: Any, family: Family) -> tuple[Family,
     known, rows = family.read(X)
     _check_table(estimator, X, rows, reset=True)
     return known, rows
+
+
+def family_for(family: str | Family | None, X: Any) -> Family:
+    """The family that was asked for; for None, the one that the rows call for.
+
+    Frames and whatever holds text are tables whose columns are read one by one (``"auto"``), and so are arrays in which
+    a column is nothing but 0 and 1. Other arrays of numbers are Gaussian.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from countless.models.rows import family_for
+    >>> [type(family_for(None, rows)).__name__ for rows in ([[0.5], [1.5]], pd.DataFrame({"x": [0.5, 1.5]}))]
+    ['Gaussian', 'Table']
+    """
+    if family is not None:
+        return resolve_family(family)
+    X = as_table(X)
+    if hasattr(X, "columns"):
+        return resolve_family("auto")
+    try:
+        cells = np.asarray(X)
+    except ValueError:  # rows of different lengths, which are refused where they are read
+        return resolve_family("gaussian")
+    is_table = cells.dtype.kind in "bUS" or _holds_text(cells) or bool(two_valued(cells))
+    return resolve_family("auto" if is_table else "gaussian")
+
+
+def _holds_text(cells: NDArray[Any]) -> bool:
+    return cells.dtype.kind == "O" and any(isinstance(cell, str) for cell in cells.flat)
+
+
+def two_valued(rows: NDArray[Any]) -> list[int]:
+    """Columns that hold nothing but 0 and 1, each at least twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.models.rows import two_valued
+    >>> two_valued(np.array([[0.0, 0.5], [1.0, 2.0], [1.0, 1.0], [0.0, 0.0]]))
+    [0]
+    """
+    if rows.ndim != 2 or rows.dtype.kind not in "iuf":
+        return []
+    zeros, ones = (rows == 0).sum(axis=0), (rows == 1).sum(axis=0)
+    seen = len(rows) - (np.isnan(rows).sum(axis=0) if rows.dtype.kind == "f" else 0)
+    return np.flatnonzero((zeros + ones == seen) & (zeros > 1) & (ones > 1)).tolist()
+
+
+def warn_if_implausible(estimator: BaseEstimator, family: Family, rows: FloatArray) -> None:
+    """Warn, once, where a family of measurements is given columns that hold nothing but 0 and 1."""
+    places = two_valued(rows) if family.measures else []
+    if places:
+        names = column_names(estimator)
+        n, called = len(places), listed([names[j] for j in places])
+        warnings.warn(
+            f"X: {count(n, 'column')} {'holds' if n == 1 else 'hold'} nothing but 0 and 1 ({called}), and the family "
+            f"{family.short_name()!r} takes them for measurements; the family 'auto' takes them for categories",
+            stacklevel=3,
+        )
+
+
+def warn_of_cost(family: Family, n_columns: int) -> None:
+    """Warn, before a fit begins, where clusters have so many covariances that it will take long."""
+    n_sums = family.layout().statistics
+    if n_sums > MANY_SUMS and n_sums > 4 * n_columns:
+        warnings.warn(
+            f"X: {n_columns:,} columns have {n_sums:,} means and covariances in every cluster, with which a fit takes "
+            f"about {n_sums / (2 * n_columns):,.0f} times as long as without covariances; the family "
+            "'diagonal-gaussian' has none",
+            stacklevel=3,
+        )
 
 
 def row_names(X: Any, family: Family) -> RowNames | None:

@@ -8,6 +8,7 @@ halves of clusters, which single rows cannot reach.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -22,11 +23,11 @@ from .sweep import MARGIN, sweep_rows
 MOST_MERGED = 1000
 
 
-def climb(rng: np.random.Generator, state: Partition, max_sweeps: int) -> None:
-    """Sweep over the rows, in random order, until none moves."""
+def climb(rng: np.random.Generator, state: Partition, max_sweeps: int, tick: Callable[[], bool] | None = None) -> None:
+    """Sweep over the rows, in random order, until none moves, or until ``tick``, asked before each sweep, says so."""
     order = rng.permutation(state.n_rows)
     for _ in range(max_sweeps):
-        if sweep_rows(rng, state, order, greedy=True) == 0:
+        if (tick is not None and tick()) or sweep_rows(rng, state, order, greedy=True) == 0:
             break
 
 

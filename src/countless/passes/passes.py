@@ -68,10 +68,19 @@ class Passes(Generic[Problem]):
         Rows, their weights and the family.
     n_threads : int, optional
         Default: one per core.
+    tick : callable, optional
+        Called before each pass that softens; where it returns True, climbs should come to their end.
+
+    Attributes
+    ----------
+    stopping : bool
+        Whether ``tick`` has said so.
     """
 
-    def __init__(self, problem: Problem, n_threads: int | None = None) -> None:
+    def __init__(self, problem: Problem, n_threads: int | None = None, tick: Callable[[], bool] | None = None) -> None:
         self.problem = problem
+        self.stopping = False
+        self._tick = tick
         self._width = problem.layout.statistics
         n = problem.n_rows
         size = min(max(n // PARCELS, SMALLEST_PARCEL), LARGEST_PARCEL)
@@ -103,9 +112,14 @@ class Passes(Generic[Problem]):
         weights = self.problem.weights
         return float(self.problem.n_rows) if weights is None else float(weights.sum())
 
+    def heed(self, tick: Callable[[], bool]) -> None:
+        """Ask somebody else before each pass from now on."""
+        self._tick = tick
+
     def soften(self, natural: FloatArray, deletions: bool = False) -> Soft:
         """Probabilities of the components for each row, and the weighted sums; ``deletions``: fill ``without`` too."""
         n_components = len(natural)
+        self.stopping = self.stopping or (self._tick is not None and self._tick())
 
         def parcel(rows: slice) -> Soft:
             sums, without, log_total = np.zeros((n_components, self._width)), np.zeros(n_components), 0.0

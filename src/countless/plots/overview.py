@@ -97,6 +97,10 @@ def sentence(model: Any) -> str:
     found = f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
     if fit.kind != "sampled":
         return f"{found}: {fit.words.found}, without its uncertainty"
+    if fit.disagreement is not None:
+        rows, counted = count(fit.n_rows, "row"), count(fit.n_clusters, "cluster")
+        words = "cluster" if fit.disagreement == "1" else "clusters"
+        return f"Chains disagree: {fit.disagreement} {words} in {rows}; the consensus of all draws has {counted}"
     pmf = fit.posterior.n_clusters_pmf()
     mode = max(pmf, key=lambda k: pmf[k])
     share = percent(float(np.mean(fit.certainty.probability)))
@@ -104,7 +108,7 @@ def sentence(model: Any) -> str:
     if mode == fit.n_clusters:
         return f"{found} (probability {percent(pmf[mode])}); {together}"
     low, high = _interval(fit.posterior.n_clusters)
-    return f"{found} (single draws have {low} to {high}); {together}"
+    return f"{found} in the consensus (single draws have {low} to {high}); {together}"
 
 
 def render(figure: Figure, kind: str = "png") -> bytes:

@@ -9,6 +9,7 @@ and still join different rows, pairs of rows are followed too, the chains' simil
 from __future__ import annotations
 
 import html
+import shlex
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -107,6 +108,8 @@ class Diagnostics:
         Settings for a longer run, such as ``{"warmup": 1500, "draws": 3000}``; empty where none is needed.
     finding : str
         The verdict without the suggested settings, which end it.
+    folder : str or None
+        Folder of the run, where it is kept in one: there it can be continued.
 
     Examples
     --------
@@ -130,6 +133,7 @@ class Diagnostics:
     distance: ChainDistance | None = None
     suggested: Mapping[str, int] = field(default_factory=dict)
     effective_pairs: float = np.nan
+    folder: str | None = None
 
     @property
     def converged(self) -> bool | None:
@@ -138,16 +142,27 @@ class Diagnostics:
 
     @property
     def verdict(self) -> str:
-        """One sentence, with suggested settings as arguments of an engine."""
+        """One sentence, with how to go on in Python where the fit has not settled."""
         return self.sentence()
 
     def sentence(self, command_line: bool = False) -> str:
-        """The verdict, with suggested settings as arguments (``draws=3000``) or as options (``--draws 3000``)."""
+        """The verdict; where the fit has not settled, how to go on in Python or on the command line.
+
+        A run that is kept in a folder goes on where it is; its warm-up stays. Otherwise settings of a longer run are
+        suggested.
+        """
         if not self.suggested:
             return self.finding
+        if self.folder is not None:
+            n_draws = self.suggested["draws"]
+            command = shlex.join(["countless", "resume", self.folder, "--draws", str(n_draws)])
+            call = f"countless.io.resume({self.folder!r}, draws={n_draws})"
+            return f"{self.finding}; go on with {command if command_line else call}."
         if command_line:
-            return f"{self.finding} {' '.join(f'--{name} {value}' for name, value in self.suggested.items())}."
-        return f"{self.finding} {', '.join(f'{name}={value}' for name, value in self.suggested.items())}."
+            settings = " ".join(f"--{name} {value}" for name, value in self.suggested.items())
+        else:
+            settings = ", ".join(f"{name}={value}" for name, value in self.suggested.items())
+        return f"{self.finding}; run longer, for example {settings}."
 
     @property
     def largest_rhat(self) -> float:
@@ -176,7 +191,7 @@ class Diagnostics:
         return {
             "state": self.state,
             "converged": self.converged,
-            "verdict": self.verdict,
+            "verdict": self.sentence(command_line=True),
             "rhat": rhat,
             "effective_draws": effective,
         }
@@ -206,7 +221,7 @@ class Diagnostics:
     def __str__(self) -> str:
         lines = [self.verdict, *(f"  * {problem}" for problem in self.problems)]
         if self.quantities:
-            lines += ["", f"{'':30}{'mean':>11}{'R-hat':>8}{'bulk':>7}{'tail':>7}  draws needed"]
+            lines += ["", f"{'':30}{'mean':>11}{'R-hat':>8}{'bulk':>7}{'tail':>7}  draws for a 2.5% quantile to 0.005"]
         for each in self.quantities:
             needed = "-" if each.run_length.is_constant else f"{each.run_length.total:.0f}"
             ess = "".join(f"{value:>7.0f}" if np.isfinite(value) else f"{'-':>7}" for value in each[4:6])
@@ -249,7 +264,8 @@ def diagnose(posterior: Posterior, rows: int = ROWS) -> Diagnostics:
     made = max(posterior.draws.made, n_draws)
     suggested = {name: _round_number(times * made) for name, times in settings.items()}
     finding = f"{HEADS[state]}{SPENT.get(posterior.draws.spent, '')}: {body}"
-    return replace(found, finding=finding, state=state, problems=problems, suggested=suggested)
+    folder = None if posterior.folder is None else str(posterior.folder)
+    return replace(found, finding=finding, state=state, problems=problems, suggested=suggested, folder=folder)
 
 
 def warn_if_unmixed(posterior: Posterior, stacklevel: int = 2) -> None:
@@ -388,9 +404,7 @@ def _shortage(found: Diagnostics) -> tuple[str, dict[str, float]]:
         f"{found.n_chains * found.n_draws} draws, all alike," if np.isnan(fewest) else f"{int(fewest)} effective draws,"
     )
     have = f"{found.n_chains} chains hold {held} R-hat at most {found.largest_rhat:.2f}"
-    return f"{have} (at least {FEW} and below {SETTLED_RHAT} are needed); run longer, for example", {
-        "draws": _times(found)
-    }
+    return f"{have} (at least {FEW} and below {SETTLED_RHAT} are needed)", {"draws": _times(found)}
 
 
 def _disagreement(found: Diagnostics) -> tuple[str, dict[str, float]]:
@@ -410,10 +424,10 @@ def _disagreement(found: Diagnostics) -> tuple[str, dict[str, float]]:
         )
         return (
             f"on how row groups join ({distance.largest:.0%} of the pairs that chain {one} or {other} joins are not "
-            f"joined by both{counts}); run longer, for example"
+            f"joined by both{counts})"
         ), settings
     grouped = "they group rows alike, but do not agree on" if distance is not None and not apart else "on"
-    return f"{grouped} the {worst.words} ({rhat}); run longer, for example", settings
+    return f"{grouped} the {worst.words} ({rhat})", settings
 
 
 def _times(found: Diagnostics) -> float:

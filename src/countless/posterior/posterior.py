@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,11 @@ class Posterior:
     data : optional
         What was fitted, where the model keeps it.
 
+    Attributes
+    ----------
+    folder : path or None
+        Folder of the run, where it is kept in one.
+
     Examples
     --------
     >>> import countless as cl
@@ -38,6 +44,7 @@ class Posterior:
     def __init__(self, draws: Draws, data: Any = None) -> None:
         self.draws = draws
         self.data = data
+        self.folder: str | os.PathLike[str] | None = None
         self._partitions: dict[str, PartitionDraws] = {}
 
     def __getitem__(self, name: str) -> NDArray[Any]:

@@ -36,7 +36,7 @@ def converged(found: Diagnostics) -> dict[str, str]:
     """
     known = {SETTLED: ("good", "Yes"), TOO_FEW: ("unknown", "Not yet"), DISAGREE: ("bad", "No")}
     state, value = known.get(found.state or "", ("unknown", "Unknown"))
-    return fact("Has the fit converged?", value, found.verdict, state)
+    return fact("Has the fit converged?", value, found.sentence(command_line=found.folder is not None), state)
 
 
 def unfinished(posterior: Any) -> str | None:

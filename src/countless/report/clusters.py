@@ -28,25 +28,37 @@ ROWS, TREE = "rows", "tree"
 MOST_IN_TREE = 60
 
 
+def headline(fit: Fit) -> str:
+    """What was found, in a few words; that chains disagree comes before any number."""
+    found = f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
+    if fit.disagreement is None:
+        return found
+    return f"Chains disagree: {fit.disagreement} {'cluster' if fit.disagreement == '1' else 'clusters'}"
+
+
 # --- facts -----------------------------------------------------------------------------------------------------------
 
 
 def how_many(fit: Fit) -> dict[str, str]:
-    """The number of clusters and its probability."""
+    """The numbers of clusters that are probable, and which of them the page shows."""
     question, found = "How many clusters?", fit.n_clusters
     if fit.kind != "sampled":
         return fact(question, str(found), "Found by optimisation; its probability is unknown.")
+    shown = f"The consensus of all draws, which this page shows, has {found}."
+    if fit.disagreement is not None:
+        words = f"The chains disagree, so that shares of their draws are no probabilities. {shown}"
+        return fact(question, fit.disagreement, words, "bad")
     pmf = fit.posterior.n_clusters_pmf()
-    own = pmf.get(found, 0.0)
-    words = "The same number in every draw." if own == 1.0 else f"Probability {percent(own)}"
-    if own < 1.0:
-        low, high = likely(pmf)
-        between = str(low) if low == high else f"{low} to {high}"
-        words += "." if low == high == found else f"; {between} with probability 95%."
-    mode = max(pmf, key=lambda k: pmf[k])
-    if mode != found:
-        words += f" The most frequent number is {mode} ({percent(pmf[mode])}): draws differ in small clusters."
-    return fact(question, str(found), words)
+    mode, (low, high) = max(pmf, key=lambda k: pmf[k]), likely(pmf)
+    if pmf[mode] == 1.0:
+        words = "The same number in every draw."
+    elif low == high:
+        words = f"With probability {percent(pmf[mode])}."
+    else:
+        words = f"With probability 95%; the most probable number is {mode} ({percent(pmf[mode])})."
+    if low == high == found:
+        return fact(question, str(found), words)
+    return fact(question, str(low) if low == high else f"{low} to {high}", f"{words} {shown}")
 
 
 def likely(pmf: Mapping[int, float], level: float = 0.95) -> tuple[int, int]:
@@ -76,8 +88,10 @@ def how_certain(fit: Fit) -> dict[str, str]:
     uncertain = int(np.sum(probability < SURE))
     rest = f"{count(uncertain, 'row')} {'is' if uncertain == 1 else 'are'}" if uncertain else "no row is"
     words = f"of the rows belong to their cluster with probability {SURE:.0%} or more; {rest} less certain."
-    share = percent(float(np.mean(probability >= SURE)))
-    return fact("How certain are the rows?", share, f"{words} {fit.words.caution}".rstrip())
+    share, caution, state = percent(float(np.mean(probability >= SURE))), fit.words.caution, "plain"
+    if fit.disagreement is not None:
+        caution, state = "The chains disagree: these are shares of their draws, not probabilities.", "unknown"
+    return fact("How certain are the rows?", share, f"{words} {caution}".rstrip(), state)
 
 
 def what_was_read(fit: Fit) -> dict[str, str]:
@@ -158,14 +172,17 @@ def n_clusters(fit: Fit) -> Section | None:
     """Probabilities of the number of clusters; None where they are unknown."""
     if fit.kind != "sampled":
         return None
+    what = "The probability of each number of clusters: its share of the draws."
+    if fit.disagreement is not None:
+        what = "The share of each number of clusters among the draws; the chains disagree, so it is no probability."
     return bars(
         "how-many",
         "How many clusters?",
         fit.posterior.n_clusters_pmf(),
         "number of clusters",
         fit.n_clusters,
-        note="The probability of each number of clusters: its share of the draws. The number of clusters that the rest "
-        "of this page shows, that of the consensus of all draws, is in colour.",
+        note=f"{what} The number of clusters that the rest of this page shows, that of the consensus of all draws, is "
+        "in colour.",
         link="How many",
     )
 

@@ -33,6 +33,7 @@ def resume(
     ] = None,
     no_report: options.NoReport = False,
     as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Continue a run that was stopped.
 
@@ -40,11 +41,13 @@ def resume(
     that began it. The table is not needed: the run holds its data.
     """
     from ... import io
-    from .._results import about_run, deliver
+    from ...chains.jobs import LINES, QUIET, showing
+    from .._results import about_run, deliver, drawn, drawn_before
 
-    say(f"continuing {run} ...")
-    start = time.perf_counter()
-    with one_line_warnings():
+    if not quiet:
+        say(f"continuing {run} ...")
+    before, start = drawn_before(run), time.perf_counter()
+    with one_line_warnings(), showing(QUIET if quiet else LINES):
         try:
             model = io.resume(run, draws=draws)
         except (KeyboardInterrupt, UserWarning):
@@ -54,4 +57,5 @@ def resume(
     if as_json:
         print_json({**shown.summary, "run": str(run), "files": shown.names, "seconds": round(seconds, 3)})
         return
-    shown.show(seconds)
+    if not quiet:
+        shown.show(seconds, drawn(model) - before)

@@ -32,6 +32,7 @@ from ..command import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ...plots.parts.fit import Fit
     from ...posterior.diagnostics import Diagnostics
     from ...posterior.partition.summaries import ClusterSummary
 
@@ -216,16 +217,32 @@ def _engine(request: Request, family: Any, prior: Any) -> Any:
 class _Found:
     """A fitted model and the answers of its posterior that the results share."""
 
-    model: Any
-    diagnostics: Diagnostics
-    clusters: list[ClusterSummary]
+    fit: Fit
     compared: dict[str, Any] | None
 
     @classmethod
     def of(cls, model: Any, about: About) -> _Found:
-        posterior = model.posterior_
-        clusters = sorted(posterior.summaries(model.labels_), key=lambda each: (-each.size, each.label))
-        return cls(model, posterior.diagnostics(), clusters, compared(about, model.labels_))
+        from ...plots.parts.fit import fitted
+
+        return cls(fitted(model), compared(about, model.labels_))
+
+    @property
+    def model(self) -> Any:
+        return self.fit.model
+
+    @property
+    def clusters(self) -> list[ClusterSummary]:
+        """The largest first."""
+        return self.fit.summaries
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        return self.fit.diagnostics
+
+    @property
+    def disagree(self) -> bool:
+        """Whether chains disagree, so that shares of their draws are no probabilities."""
+        return self.fit.disagreement is not None
 
     def sure(self, label: int) -> float:
         """Mean probability of the rows of a cluster."""
@@ -238,14 +255,17 @@ def results(model: Any, about: About) -> Results:
 
     found = _Found.of(model, about)
     screen: list[Grid | str] = _column_grid(model)
+    answer = [f"{plots.sentence(found.fit)}.", found.diagnostics.sentence(command_line=True)]
+    if found.disagree:
+        screen.append(f"WARNING: {answer.pop(0)}")
     if model.posterior_.is_sampled:
-        screen.append(_count_grid(model))
-    screen += [_cluster_grid(found), f"{plots.sentence(model)}.", found.diagnostics.sentence(command_line=True)]
+        screen.append(_count_grid(found))
+    screen += [_cluster_grid(found), *answer]
     if found.compared is not None:
         screen.append(_agreement(found.compared))
     files: dict[str, str | bytes] = {
         "labels.csv": _labels_text(model),
-        "summary.png": plots.render(plots.summary(model)),
+        "summary.png": plots.render(plots.summary(found.fit)),
     }
     return Results(_summary(found, about), screen, files)
 
@@ -272,11 +292,13 @@ def _summary(found: _Found, about: About) -> dict[str, Any]:
     from ...report.settings import columns_of, versions
 
     model, posterior = found.model, found.model.posterior_
-    pmf = posterior.n_clusters_pmf() if posterior.is_sampled else {}
+    pmf = posterior.n_clusters_pmf() if posterior.is_sampled and not found.disagree else {}
+    by_chain = {"n_clusters_by_chain": found.fit.modes} if found.disagree else {}
     return {
-        "found": sentence(model),
+        "found": sentence(found.fit),
         "n_clusters": int(model.n_clusters_),
         "n_clusters_probability": {str(k): share for k, share in pmf.items()} or None,
+        **by_chain,
         **found.diagnostics.summary(),
         "clusters": [
             {
@@ -350,9 +372,10 @@ def _with_footnotes(columns: list[dict[str, Any]]) -> tuple[list[dict[str, Any]]
     return shown, [f"{'*' * at} {part}" for at, part in enumerate(common, start=1)]
 
 
-def _count_grid(model: Any) -> Grid:
+def _count_grid(found: _Found) -> Grid:
     from ...plots import percent
 
+    model = found.model
     pmf = model.posterior_.n_clusters_pmf()
     top = max(pmf.values())
     rows = []
@@ -360,7 +383,8 @@ def _count_grid(model: Any) -> Grid:
         if share >= 0.005:
             mark = " (consensus)" if k == model.n_clusters_ else ""
             rows.append([str(k), percent(share), "#" * round(24 * share / top) + mark])
-    return Grid("How many clusters?", ("clusters", "probability", ""), rows)
+    header = ("clusters", "share of draws, no probability" if found.disagree else "probability", "")
+    return Grid("How many clusters?", header, rows)
 
 
 def _cluster_grid(found: _Found) -> Grid:

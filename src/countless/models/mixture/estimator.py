@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,7 +17,7 @@ from ...chains.fields import Field
 from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, counted
-from ...families.base import Family, resolve_family
+from ...families.base import Family
 from ...families.gaussian.notes import with_notes
 from ...partitions.seats import FloatArray, IntArray
 from ...posterior.partition.certainty import Certainty
@@ -25,7 +26,16 @@ from ...runs import register_estimator
 from ...tuning import TUNINGS, Tuning, resolve_tuning
 from ..command import Command
 from ..estimator import Arrays, RunEstimator
-from ..rows import Mixture, column_names, read_new_rows, read_rows, row_names
+from ..rows import (
+    Mixture,
+    column_names,
+    family_for,
+    read_new_rows,
+    read_rows,
+    row_names,
+    warn_if_implausible,
+    warn_of_cost,
+)
 from .answers import certainty, point_estimate, predictive
 from .command import COMMAND
 from .data import MixtureData
@@ -46,13 +56,14 @@ class DPMixture(Mixture, RunEstimator):
 
     Parameters
     ----------
-    family : str or family object
+    family : str or family object, optional
         What the data of one cluster look like: ``"auto"`` for tables with categories, counts or missing cells
-        (each column is read off the data, see ``countless.families.Table``), ``"gaussian"`` (default),
+        (each column is read off the data, see ``countless.families.Table``), ``"gaussian"``,
         ``"diagonal-gaussian"``, ``"spherical-gaussian"``, ``"gaussian-known-covariance"``, ``"multinomial"``,
         ``"categorical"``, ``"bernoulli"``, ``"binomial"``, ``"poisson"``, ``"geometric"``, ``"exponential"``, any
         other name in ``countless.families.FAMILIES``, or an object of ``countless.families`` with hyperparameters
-        of your own.
+        of your own. Default: ``"auto"`` for frames and whatever holds text or columns of nothing but 0 and 1,
+        ``"gaussian"`` for other arrays of numbers.
     prior : str or prior object
         How rows fall into groups: ``"crp"`` (default), ``"pitman-yor"``, ``"finite-dirichlet"``,
         ``"mixture-of-finite"``, or an object of ``countless.priors``.
@@ -119,7 +130,7 @@ class DPMixture(Mixture, RunEstimator):
 
     def __init__(
         self,
-        family: str | Family = "gaussian",
+        family: str | Family | None = None,
         prior: str | Prior = "crp",
         inference: str | Inference = "auto",
         random_state: Any = None,
@@ -161,7 +172,8 @@ class DPMixture(Mixture, RunEstimator):
             Seconds between checkpoints of a chain.
         """
         rng = as_generator(self.random_state)
-        family, rows = read_rows(self, X, resolve_family(self.family))
+        family, rows = read_rows(self, X, family_for(self.family, X))
+        warn_if_implausible(self, family, rows)
         weights = as_weights(sample_weight, len(rows))
         prior = resolve_prior(self.prior)
         family.check(rows)
@@ -177,12 +189,26 @@ class DPMixture(Mixture, RunEstimator):
             weights is not None,
             untuned.draws_missing(rows),
         )
+        warn_of_cost(untuned, rows.shape[1])
+        self._warn_of_weights(untuned, rows, weights)
         columns = untuned.describe_columns(column_names(self))
         if left_open:
             columns = with_notes(columns, untuned, rows)
         names = row_names(X, family)
         data = MixtureData(rows, columns, untuned, self.prior_, weights, left_open, row_names=names)
         return self._fit(data, checkpoint, checkpoint_every, rng)
+
+    def _warn_of_weights(self, family: Family, rows: FloatArray, weights: FloatArray | None) -> None:
+        """Warn where weights are why the posterior is not sampled."""
+        if weights is None or self.inference != "auto":
+            return
+        otherwise = resolve_inference("auto", len(rows), family, self.prior_, False, False)
+        if type(otherwise) is not type(self.inference_):
+            warnings.warn(
+                f"sample_weight: samplers count every row once, so that these rows are fitted by "
+                f"{type(self.inference_).__name__}, without draws of the posterior; omit sample_weight to sample",
+                stacklevel=3,
+            )
 
     def _run(self, problem: Any, engine: Inference, rng: np.random.Generator, watch: Watch) -> Draws:
         return resolve_tuning(self.tune).run(problem, engine, rng, watch)

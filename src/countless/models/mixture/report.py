@@ -30,7 +30,7 @@ def report_page(model: Any, title: str | None, command: str | None, most_rows: i
     cards = [about.how_many(fit), about.how_certain(fit), converged(fit.diagnostics), about.what_was_read(fit)]
     return Page(
         title or f"{count(fit.n_rows, 'row')}, {count(len(fit.data.columns), 'column')}",
-        f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}",
+        about.headline(fit),
         [
             facts(cards, [fit.words.unknown, unfinished(fit.posterior)]),
             about.scatter(fit, shown),

@@ -122,6 +122,8 @@ class Trials:
         for fitted, left_out in self.folds:
             part = whole.some(fitted)
             draws = engine.run(part, self.rng, Watch(progress=False))
+            if draws.interrupted:
+                raise KeyboardInterrupt("stopped before the first draw was kept")
             scores.append(part.held_out(draws, left_out, whole, DRAWS) - whole.log_volumes[left_out])
             labels.append(draws.best("labels").astype(np.int64))
         self.made.append(Trial(words, table, groups, np.concatenate(scores), labels[0]))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...core.text import listed
 from ...posterior.data import Data
-from ...posterior.diagnostics import Diagnostics
+from ...posterior.diagnostics import DISAGREE, Diagnostics
 from ...posterior.partition.certainty import Certainty
 from ...posterior.partition.summaries import ClusterSummary
 from .kinds import WORDS, Words, kind_of
@@ -22,6 +22,8 @@ IntArray = NDArray[np.int64]
 
 # A row whose cluster has at least this probability counts as certain.
 SURE = 0.9
+# Numbers of clusters that are named one by one where chains disagree.
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,21 @@ class Fit:
     def diagnostics(self) -> Diagnostics:
         """How the chains compare."""
         return self.posterior.diagnostics()
+
+    @property
+    def modes(self) -> list[int]:
+        """The most frequent number of clusters in each chain."""
+        return [int(np.bincount(chain).argmax()) for chain in self.posterior.n_clusters]
+
+    @cached_property
+    def disagreement(self) -> str | None:
+        """Where the chains disagree, how many clusters each of them has; None where they do not."""
+        if self.kind != "sampled" or self.diagnostics.state != DISAGREE:
+            return None
+        modes = sorted(set(self.modes))
+        if len(modes) > MOST_NAMED:
+            return f"{modes[0]} to {modes[-1]}"
+        return " or ".join(part for part in (", ".join(map(str, modes[:-1])), str(modes[-1])) if part)
 
     # --- models that cluster rows ---------------------------------------------------------------------------------
 

@@ -111,17 +111,18 @@ class MAP(Inference):
         if not isinstance(kind, str):
             to_mode(state)
         objective = [state.log_joint()]
-        self._improve(rng, state, objective)
+        self._improve(rng, state, objective, monitor)
         if number == 0 and problem.law is not None:
             # Hyperparameters of many clusters would not let these merge one after the other.
             trial = self._trial(state, np.zeros(problem.n_rows, dtype=np.int64))
             climb_hyperparameters(trial)
-            state = self._better(rng, state, trial, objective)
+            state = self._better(rng, state, trial, objective, monitor)
         monitor.advance(f"{state.status()}, log joint {objective[-1]:,.1f}")
         for _ in range(self._effort(problem.n_rows)[1]):
             if monitor.stopping.is_set() or problem.n_rows < 3:
                 break
-            state = self._better(rng, state, self._trial(state, _disturbed(rng, state)), objective)
+            trial = self._trial(state, _disturbed(rng, state))
+            state = self._better(rng, state, trial, objective, monitor)
             monitor.advance(f"{state.status()}, log joint {objective[-1]:,.1f}")
         return state, objective
 
@@ -132,20 +133,22 @@ class MAP(Inference):
         trial.set_offsets(state.offsets)
         return trial
 
-    def _better(self, rng: np.random.Generator, state: State, trial: State, objective: list[float]) -> State:
+    def _better(
+        self, rng: np.random.Generator, state: State, trial: State, objective: list[float], monitor: Monitor
+    ) -> State:
         """``trial`` once it is improved, if that is better than ``state``."""
         steps: list[float] = []
-        self._improve(rng, trial, steps)
+        self._improve(rng, trial, steps, monitor)
         if not steps[-1] > objective[-1]:
             return state
         objective.append(steps[-1])
         return trial
 
-    def _improve(self, rng: np.random.Generator, state: State, objective: list[float]) -> None:
+    def _improve(self, rng: np.random.Generator, state: State, objective: list[float], monitor: Monitor) -> None:
         """Climb, merge and split until the log joint stands still; every step is appended to ``objective``."""
         last = -np.inf
         while True:
-            climb(rng, state, self.max_sweeps)
+            climb(rng, state, self.max_sweeps, monitor.tick)
             objective.append(state.log_joint())
             join(state)
             objective.append(state.log_joint())
@@ -154,7 +157,8 @@ class MAP(Inference):
             to_mode(state)
             climb_hyperparameters(state)
             objective.append(state.log_joint())
-            if not objective[-1] > last + (1e-7 if state.problem.law is None else LEAST_GAIN):
+            least = 1e-7 if state.problem.law is None else LEAST_GAIN
+            if not objective[-1] > last + least or monitor.stopping.is_set():
                 break
             last = objective[-1]
         # From here on the figures are those of freshly computed statistics.

@@ -151,7 +151,7 @@ def climb(passes: Passes, field: MeanField, tolerance: float, max_passes: int) -
         soft = passes.soften(field.natural, deletions=True)
         trace.append(field.bound(soft))
         superfluous = field.redundant(soft)
-        over = len(trace) >= max_passes
+        over = len(trace) >= max_passes or passes.stopping
         if superfluous is not None and not over:
             field = field.without(superfluous)
             continue

@@ -55,7 +55,7 @@ def merge(passes: Passes, ascent: Ascent, tolerance: float) -> Ascent:
     pairs = _promising_pairs(ascent)
     while True:
         chosen = _disjoint([pair for pair in pairs if pair not in refused])[:at_once]
-        if not chosen:
+        if not chosen or passes.stopping:
             return ascent
         trial = climb(passes, ascent.field.updated(_merged(ascent.sums, chosen)), tolerance, TRIAL_PASSES)
         if trial.bound > ascent.bound + _worthwhile(passes, tolerance):
@@ -105,7 +105,7 @@ def rebuild(passes: Passes, ascent: Ascent, rng: np.random.Generator, tolerance:
     found.sort(key=lambda proposal: -proposal.gain)
     at_once = len(found)
     failures = 0
-    while found and failures < MOST_FAILURES:
+    while found and failures < MOST_FAILURES and not passes.stopping:
         chosen = found[:at_once]
         while sum(len(proposal.statistics) - len(proposal.group) for proposal in chosen) > room:
             chosen.pop()

@@ -6,6 +6,7 @@ take over: they climb on, and components are merged and rebuilt until none of it
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from ....chains.engine import Inference, register
 from ....chains.jobs import Monitor, run_jobs
 from ....chains.watch import Watch
 from ....core.random import spawn
+from ....core.text import duration
 from ....core.validate import by_first_appearance, whole_number
 from ....partitions.seats import IntArray
 from ....partitions.stick_law import StickLaw
@@ -109,6 +111,7 @@ class Variational(Inference):
             return None if monitor.stopping.is_set() else self._search(sample, law, number, stream, monitor)
 
         # One after the other: the many short steps of a search would wait for each other, the passes use all cores.
+        began = time.monotonic()
         searches, interrupted = run_jobs(one_search, restarts, restarts, second, watch, 1, "variational")
         done = [search for search in searches if search is not None]
         if not done:
@@ -122,9 +125,12 @@ class Variational(Inference):
 
                 def all_rows(number: int, stream: np.random.Generator, monitor: Monitor) -> Ascent:
                     monitor.status = f"{field.n_components} components"
+                    passes.heed(monitor.tick)
                     return self._finish(passes, self._improve(passes, field, stream, monitor))
 
-                (ascent,), interrupted = run_jobs(all_rows, 1, 1, third, watch, 1, "variational, all rows")
+                longest = (time.monotonic() - began) * problem.n_rows / (restarts * self.start_rows)
+                title = f"variational, all rows (up to about {duration(longest)})"
+                (ascent,), interrupted = run_jobs(all_rows, 1, 1, third, watch, 1, title)
             return self._draws(passes, ascent, third, interrupted)
 
     def _search(
@@ -134,7 +140,7 @@ class Variational(Inference):
         n_seeds = min(law.most, problem.n_rows, (60, 30, 10, 3)[number % 4])
         if not self.rearrange and self.truncation is not None:
             n_seeds = min(law.most, problem.n_rows)
-        with Passes(problem, self.n_threads) as passes:
+        with Passes(problem, self.n_threads, monitor.tick) as passes:
             start = fit_seeds(passes, law, n_seeds, rng, 10.0 * ROUGH, self.max_passes)
             ascent = self._finish(passes, self._improve(passes, start.field, rng, monitor))
             if self.rearrange and problem.law is not None:
