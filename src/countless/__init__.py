@@ -20,6 +20,7 @@ _ROOM_OF = {
     "InfiniteHMM": "estimators",
     "MixtureSearch": "estimators",
     "Partitional": "estimators",
+    "compare": "models.comparison",
     "load": "io",
     "warmup": "io",
 }
@@ -34,6 +35,7 @@ __all__ = [
     "MixtureSearch",
     "Partitional",
     "__version__",
+    "compare",
     "datasets",
     "estimators",
     "families",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from .core.warnings import ConvergenceWarning
     from .estimators import DPMeans, DPMeansHMM, DPMixture, FiniteMixture, InfiniteHMM, MixtureSearch, Partitional
     from .io import load, warmup
+    from .models.comparison import compare
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,7 @@ INTERRUPTED = 130
 # Commands for all models, in the order in which people need them; the commands of the models come before them.
 COMMANDS = ("report", "predict", "resume", "compare", "demo", "reproduce", "warmup")
 # Commands that read no run.
-WITHOUT_RUNS = ("compare", "demo", "reproduce", "warmup")
+WITHOUT_RUNS = ("demo", "reproduce", "warmup")
 
 
 class Commands(typer.core.TyperGroup):

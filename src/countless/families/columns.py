@@ -59,6 +59,14 @@ class Column:
             return "categories"
         return FAMILIES[self.family].cells if self.family in FAMILIES else "numbers"
 
+    @property
+    def is_density(self) -> bool:
+        """Whether cells are real numbers, which have a density, rather than categories or counts."""
+        from .base import FAMILIES, Family
+
+        units = FAMILIES[self.family].units if self.family in FAMILIES else Family.units
+        return not self.is_categorical and units is not Family.units
+
     def shown(self, cell: float) -> str:
         """A cell of encoded rows as people read it; a missing one is empty."""
         if cell != cell:

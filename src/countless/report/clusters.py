@@ -94,6 +94,19 @@ def how_certain(fit: Fit) -> dict[str, str]:
     return fact("How certain are the rows?", share, f"{words} {caution}".rstrip(), state)
 
 
+def how_predictive(fit: Fit) -> dict[str, str] | None:
+    """How well a row is predicted from all others; None where the model does not say so."""
+    found = getattr(fit.model, "held_out_", None)
+    if found is None:
+        return None
+    given = ", given the clusters found" if found.given_clusters else ""
+    words = (
+        f"nats: the mean log density of a row given all others{given}, with a standard error of "
+        f"{found.standard_error:.2g}. The larger, the better; countless compare ranks fits of the same table."
+    )
+    return fact("How well does it predict?", f"{found.mean:.4g}", words)
+
+
 def what_was_read(fit: Fit) -> dict[str, str]:
     """Rows, columns and missing cells."""
     data = fit.data

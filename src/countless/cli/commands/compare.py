@@ -1,22 +1,26 @@
-"""``countless compare``: agreement between two clusterings of the same rows."""
+"""``countless compare``: which of several fits predicts best, and how two clusterings of the same rows agree."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...models.command import TABLE
+from ...models.command import TABLE, Grid
 from .. import _options as options
 from .._app import command, print_json
+from .._errors import one_line_warnings
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ...models.comparison import Comparison
+
 EXAMPLES = (
     "countless compare penguins-countless/labels.csv penguins.csv --column label --column species",
-    "countless compare first-run second-run --json",
+    "countless compare first-run second-run third-run",
 )
 
 # What each index says, for people: the value that means full agreement comes first.
@@ -35,8 +39,13 @@ MEANINGS = {
 
 @command(EXAMPLES)
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Table with a column of labels, or the folder of a run.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The same; for the purities, these are the true classes.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="A B ...",
+            help="Folders of runs, or two tables with a column of labels; the second has the true classes.",
+        ),
+    ],
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,16 +64,86 @@ def compare(
     ] = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Compare two clusterings of the same rows, with p-values.
+    """Compare fits of the same table, or two clusterings of the same rows.
 
-    Every index of agreement is shown. Rows are matched by their order; by their numbers, where both tables have a
-    column [bold]row[/]. A p-value is the share of random permutations of the rows that agree as well or better.
+    Runs are ranked by the log density of each row given all others, with the standard error of each difference to the
+    best. Of two clusterings every index of agreement is shown, with the share of random permutations of the rows that
+    agree as well or better (p-value); rows are matched by their order, or by their numbers where both tables have a
+    column [bold]row[/].
     """
-    from ...metrics import METRICS, comparison_matrix
-
     names = column or []
     if len(names) > 2:
         raise ValueError(f"--column: give it once or twice, got {len(names)} names")
+    if len(paths) < 2:
+        raise ValueError("compare needs two or more runs, or two tables of labels")
+    runs = all((path / "run.json").is_file() for path in paths)
+    if len(paths) > 2 and not runs:
+        other = next(path for path in paths if not (path / "run.json").is_file())
+        raise ValueError(f"{other} is not the folder of a run; only runs can be compared three or more at a time")
+    ranked = _ranked(paths, must=len(paths) > 2) if runs and not names else None
+    agreed = _agreement(paths[0], paths[1], names, permutations, seed) if len(paths) == 2 else None
+    if as_json:
+        print_json({**({} if ranked is None else ranked.as_json()), **(agreed or {})})
+        return
+    if ranked is not None:
+        ranked.show()
+    if agreed is not None:
+        _show(agreed)
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """Runs by how well they predict; or a sentence why they cannot be ranked."""
+
+    found: Comparison | None
+    sentence: str
+
+    def as_json(self) -> dict[str, Any]:
+        fits = None if self.found is None else [asdict(fit) for fit in self.found.fits]
+        return {"fits": fits, "verdict": self.sentence}
+
+    def show(self) -> None:
+        from .._results import show
+
+        if self.found is None:
+            show([f"Not ranked: {self.sentence}."])
+            return
+        header = ("run", "clusters", "log density of a row", "less than the best by")
+        rows = [
+            (
+                fit.name,
+                str(fit.n_clusters),
+                f"{fit.log_density:.4f} ± {fit.standard_error:.4f}",
+                "" if at == 0 else f"{-fit.difference:.4f} ± {fit.difference_error:.4f}",
+            )
+            for at, fit in enumerate(self.found.fits)
+        ]
+        title = f"Which fit predicts a row best from the {self.found.n_rows - 1:,} others?"
+        show([Grid(title, header, rows, right=(1, 2, 3)), self.sentence])
+
+
+def _ranked(paths: list[Path], must: bool) -> _Ranked:
+    """The runs ranked; where they ``must`` be, ValueError says why they cannot."""
+    from ...io import load
+    from ...models.comparison import compare as compare_fits
+
+    with one_line_warnings():
+        fits = {str(path): load(path) for path in paths}
+    if len(fits) < len(paths):
+        raise ValueError("compare: the same run is given twice")
+    try:
+        found = compare_fits(fits)
+    except ValueError as error:
+        if must:
+            raise
+        return _Ranked(None, str(error))
+    return _Ranked(found, found.verdict)
+
+
+def _agreement(a: Path, b: Path, names: list[str], permutations: int, seed: int) -> dict[str, Any]:
+    """Every index of agreement between the labels of two tables or runs."""
+    from ...metrics import METRICS, comparison_matrix
+
     first, second = _labels(a, names[:1]), _labels(b, names[-1:])
     x, y = _matched(first, second)
     found: dict[str, Any] = {}
@@ -73,11 +152,7 @@ def compare(
         p = None if matrix.p_values is None else float(matrix.p_values[0, 0])
         found[name] = {"value": float(matrix.values[0, 0]), "p_value": p}
     sizes = {"rows": len(x), "clusters_a": len(set(x)), "clusters_b": len(set(y))}
-    if as_json:
-        print_json({"a": str(a), "b": str(b), **sizes, "permutations": permutations, "metrics": found})
-        return
-    typer.echo(f"{sizes['rows']:,} rows: {sizes['clusters_a']} clusters in {a}, {sizes['clusters_b']} in {b}.")
-    _show(found, permutations)
+    return {"a": str(a), "b": str(b), **sizes, "permutations": permutations, "metrics": found}
 
 
 def _labels(path: Path, names: list[str]) -> pd.DataFrame:
@@ -120,17 +195,17 @@ def _matched(a: pd.DataFrame, b: pd.DataFrame) -> tuple[list[str], list[str]]:
     return a["label"].tolist(), b["label"].tolist()
 
 
-def _show(found: dict[str, Any], permutations: int) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _show(agreed: dict[str, Any]) -> None:
+    from .._results import show
 
-    grid = Table("index", "value", "p-value", "meaning")
-    grid.columns[1].justify = grid.columns[2].justify = "right"
-    for name, entry in found.items():
+    permutations, rows = agreed["permutations"], []
+    for name, entry in agreed["metrics"].items():
         p = entry["p_value"]
         value = "undefined" if entry["value"] != entry["value"] else f"{entry['value']:.4f}"
         shown = "" if p is None or p != p else f"{p:.3g}"
-        grid.add_row(name.replace("_", " "), value, shown, MEANINGS.get(name, ""))
-    Console(highlight=False, markup=False).print(grid)
+        rows.append((name.replace("_", " "), value, shown, MEANINGS.get(name, "")))
+    clusters = f"{agreed['clusters_a']} clusters in {agreed['a']}, {agreed['clusters_b']} in {agreed['b']}"
+    grid = Grid("Do the labels agree?", ("index", "value", "p-value", "meaning"), rows, right=(1, 2))
+    show([f"{agreed['rows']:,} rows: {clusters}.", grid])
     if permutations:
         typer.echo(f"p-values from {permutations:,} permutations; none can be below {1 / (1 + permutations):.3g}.")

@@ -12,9 +12,10 @@ import numpy as np
 from ...chains.draws import APPROXIMATION, Draws
 from ...core.validate import by_size
 from ...partitions.seats import FloatArray, IntArray
+from ...posterior.held_out import HeldOut, leave_one_out
 from ...posterior.partition.certainty import Certainty, certainty_of_shares
 from .closed_form import ClosedForm
-from .predictive import ByPartition
+from .predictive import ByPartition, Predictor
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # Draws that a predictive density is averaged over: beyond, the error is dominated by the chains' own.
 PREDICTIVE_DRAWS = 100
+# Densities of rows given the others that are computed at most, over all draws, unless one draw has more.
+MOST_LEFT_OUT = 1_000_000
 
 
 class Predictive(Protocol):
@@ -63,3 +66,12 @@ def certainty(posterior: MixturePosterior, labels: IntArray, shares: FloatArray)
     ``shares`` (row, cluster) are the latter; they are not looked at where there are draws.
     """
     return posterior.certainty(labels) if posterior.is_sampled else certainty_of_shares(labels, shares)
+
+
+def held_out(posterior: MixturePosterior, problem: Problem) -> HeldOut | None:
+    """Log density of each row given the others; None where rows count more or less than once."""
+    if problem.weights is not None:
+        return None
+    at_most = max(1, min(PREDICTIVE_DRAWS, MOST_LEFT_OUT // problem.n_rows))
+    each = Predictor.of(problem, posterior.draws).each_left_out(posterior.draws, at_most)
+    return HeldOut(leave_one_out(each), not posterior.is_sampled)

@@ -261,6 +261,8 @@ def results(model: Any, about: About) -> Results:
     if model.posterior_.is_sampled:
         screen.append(_count_grid(found))
     screen += [_cluster_grid(found), *answer]
+    if model.held_out_ is not None:
+        screen.append(f"{str(model.held_out_).capitalize()}.")
     if found.compared is not None:
         screen.append(_agreement(found.compared))
     files: dict[str, str | bytes] = {
@@ -311,6 +313,7 @@ def _summary(found: _Found, about: About) -> dict[str, Any]:
             for each in found.clusters
         ],
         "concentration": model.concentration_,
+        "held_out": _held_out(model),
         **({} if found.compared is None else {"compared": found.compared}),
         "data": {"file": about.file, "rows": len(model.labels_), "columns": columns_of(model)},
         "family": plain(model.family_),
@@ -321,6 +324,15 @@ def _summary(found: _Found, about: About) -> dict[str, Any]:
         "command": about.command,
         "versions": versions(),
     }
+
+
+def _held_out(model: Any) -> dict[str, Any] | None:
+    """How well a row is predicted from the others; None where that is unknown."""
+    found = model.held_out_
+    if found is None:
+        return None
+    error = found.standard_error
+    return {"log_density": found.mean, "standard_error": error, "given_clusters": found.given_clusters}
 
 
 def _trait(trait: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from ...core.validate import as_weights, counted
 from ...families.base import Family
 from ...families.gaussian.notes import with_notes
 from ...partitions.seats import FloatArray, IntArray
+from ...posterior.held_out import HeldOut
 from ...posterior.partition.certainty import Certainty
 from ...priors import Prior, resolve_prior
 from ...runs import register_estimator
@@ -36,7 +37,7 @@ from ..rows import (
     warn_if_implausible,
     warn_of_cost,
 )
-from .answers import certainty, point_estimate, predictive
+from .answers import certainty, held_out, point_estimate, predictive
 from .command import COMMAND
 from .data import MixtureData
 from .engines.choice import resolve_inference
@@ -230,6 +231,7 @@ class DPMixture(Mixture, RunEstimator):
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.concentration_ = float(np.mean(draws["concentration"]))
         self._certainty: Certainty | None = None
+        self._held_out: HeldOut | None = None
         self._mixture = predictive(problem, draws, self.posterior_, self.labels_)
 
     def _result(self) -> Arrays:
@@ -247,6 +249,23 @@ class DPMixture(Mixture, RunEstimator):
             shares = np.empty((0, 0)) if sampled else self._probabilities(self._description.data.rows)[:, :-1]
             self._certainty = certainty(self.posterior_, self.labels_, shares)
         return self._certainty
+
+    @property
+    def held_out_(self) -> HeldOut | None:
+        """How well the fit predicts each row from all others (``compare`` says which of several fits does best).
+
+        None where rows have weights.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture(inference="map", random_state=0).fit([[0.0], [0.1], [5.0], [5.1]])
+        >>> str(model.held_out_)[:61]
+        'log density of a row given the others, given the clusters fou'
+        """
+        if self._held_out is None:
+            self._held_out = held_out(self.posterior_, self._description.data.problem())
+        return self._held_out
 
     @property
     def row_names_(self) -> list[str] | None:

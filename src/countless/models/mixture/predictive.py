@@ -6,6 +6,7 @@ that the prior gives to row N + 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from ...families import verbs
 from ...families.base import Cluster, refresh_all
 from ...families.learnable import Offsets
 from ...partitions.parameter_sweep import parameters_of_rows
-from ...partitions.scores import log_predictives_of, log_seat_weights
+from ...partitions.scores import SeatsWithout, log_predictives_of, log_predictives_of_others, log_seat_weights
 from ...partitions.seats import FloatArray, IntArray
 from ...partitions.sums import NO_WEIGHTS, add_by_label
 from ...priors.verbs import Prior
@@ -25,6 +26,8 @@ from .problem import Problem
 
 # Draws of the missing cells that the statistics of a consensus cluster are averaged over.
 AVERAGED = 20
+# Rows of the fit that are scored at a time.
+BLOCK = 4096
 
 
 class Predictor:
@@ -63,22 +66,54 @@ class Predictor:
         return self._average(rows, draws, at_most)
 
     def _average(self, local: FloatArray, draws: Draws, at_most: int) -> FloatArray:
+        total, n_draws = np.full(len(local), -np.inf), 0
+        for predictor, labels, prior, draw in self._each(draws, at_most):
+            scores = predictor._scores(local, labels, prior, draw)
+            total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
+            n_draws += 1
+        return total - np.log(n_draws)
+
+    def _each(self, draws: Draws, at_most: int) -> Iterator[tuple[Predictor, NDArray[Any], Prior, int]]:
+        """At most so many draws, evenly spaced: the predictor, the labels and the prior of each, and its number."""
         labels, prior = flat(draws, "labels"), self._problem.prior
         numbers = {name: flat(draws, name) for name in prior.learned_names}
         factors = {name: flat(draws, f"log_factors/{name}") for name in draws.group("log_factors")}
         n_draws = len(labels)
-        picked = np.linspace(0, n_draws - 1, min(n_draws, at_most)).astype(np.int64)
-        total = np.full(len(local), -np.inf)
-        for draw in picked:
+        for draw in np.linspace(0, n_draws - 1, min(n_draws, at_most)).astype(np.int64):
             predictor = self.tuned({name: logs[draw] for name, logs in factors.items()}) if factors else self
             fixed = prior.with_numbers({name: drawn[draw] for name, drawn in numbers.items()})
-            scores = predictor._scores(local, labels[draw], fixed, int(draw))
-            total = np.logaddexp(total, np.logaddexp.reduce(scores, axis=1))
-        return total - np.log(len(picked))
+            yield predictor, labels[draw], fixed, int(draw)
+
+    def each_left_out(self, draws: Draws, at_most: int) -> FloatArray:
+        """``left_out`` (draw, row) at the partitions of at most so many draws."""
+        return np.array(
+            [predictor.left_out(labels, prior, draw) for predictor, labels, prior, draw in self._each(draws, at_most)]
+        )
 
     def _local(self, X_new: FloatArray) -> tuple[FloatArray, FloatArray]:
         """New rows as kernels take them, and what their log densities in the user's units lose."""
         return self._problem.table.units.wide(self._problem.family, X_new)
+
+    def left_out(self, labels: NDArray[Any], prior: Prior, draw: int | None = None) -> FloatArray:
+        """Log density of each row given the clusters that the others are in."""
+        labels = np.ascontiguousarray(labels, dtype=np.int64)
+        problem, seats = self._problem, SeatsWithout.of(prior, labels)
+        clusters = self.clusters(labels, draw)
+        completed = None if self._missing is None or draw is None else problem.completed(self._missing[draw])
+        out = np.empty(len(labels))
+        for start in range(0, len(labels), BLOCK):
+            part = slice(start, start + BLOCK)
+            rows = problem.table.block(part) if completed is None else completed[part]
+            scores = np.empty((len(rows), len(clusters.statistics)))
+            log_predictives_of(problem.hyper, *clusters, rows, scores)
+            mine, place = labels[part], np.arange(len(rows))
+            others = np.full(len(rows), -np.inf)
+            log_predictives_of_others(problem.hyper, *clusters, rows, mine, others)
+            scores[:, :-1] += seats.groups
+            scores[:, -1] += seats.new[part]
+            scores[place, mine] = others + seats.own[part]
+            out[part] = np.logaddexp.reduce(scores, axis=1) - seats.total[part]
+        return out - problem.log_volumes
 
     def clusters(self, labels: NDArray[Any], draw: int | None = None) -> Cluster:
         """The clusters of ``labels`` and, last, an empty one.
