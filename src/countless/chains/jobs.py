@@ -162,7 +162,8 @@ class _bar:
         done, total = self._monitor.done, self._monitor.total
         left = f", about {duration(elapsed * (total - done) / done)} left" if 0 < done < total else ""
         words = f"; {self._monitor.words}" if self._monitor.words else ""
-        return f"{self._title}: {done:,} of {total:,} after {duration(elapsed)}{left}{words}"
+        first = "" if done or words else "; compiling, or in the first step"
+        return f"{self._title}: {done:,} of {total:,} after {duration(elapsed)}{left}{words}{first}"
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:

@@ -78,6 +78,12 @@ class Column:
         """Whether cells are days since 1970."""
         return self.written is not None and self.written.startswith("date:")
 
+    @property
+    def part(self) -> str | None:
+        """The part of dates that the cells are, such as ``"month"``; None for all other columns."""
+        kind, _, rest = (self.written or "").partition(":")
+        return kind if rest.startswith("date:") else None
+
     def level_in_words(self, code: int) -> str:
         """A category as people say it: no and yes for 0 and 1."""
         levels = self.levels or ()

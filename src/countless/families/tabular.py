@@ -41,6 +41,10 @@ class Tabular:
         """New rows of the kind that was read."""
         return as_rows(X, name)
 
+    def as_given(self, rows: FloatArray) -> Any:
+        """Rows in the form in which users hand them in."""
+        return rows
+
     def resolve_with_missing(self, X: FloatArray) -> Self:
         """``resolve`` for rows with missing cells."""
         return self.resolve(fill_missing(X))

@@ -268,14 +268,18 @@ class Mixture(ClusterMixin, DensityMixin, Rows):
         """Mean log density of the rows; ``y`` is ignored."""
         return float(np.mean(self.score_samples(X)))
 
-    def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
+    def sample(self, n_samples: int = 1) -> tuple[Any, IntArray]:
         """Draw rows from the fitted mixture.
 
         Returns
         -------
-        rows : array (n_samples, D)
+        rows : array (n_samples, D), or frame
+            A frame where columns were read one by one (``family="auto"``), with cells as they were given: names of
+            categories, dates, whole counts.
         labels : array of int
             Cluster of each row; -1 for a cluster that the rows of the fit did not have.
         """
         check_is_fitted(self)
-        return self._mixture.sample(whole_number("n_samples", n_samples, 1), as_generator(self.random_state))
+        n, rng = whole_number("n_samples", n_samples, 1), as_generator(self.random_state)
+        rows, labels = self._mixture.sample(n, rng)
+        return self.family_.as_given(rows), labels

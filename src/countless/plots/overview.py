@@ -95,6 +95,8 @@ def sentence(model: Any) -> str:
     """
     fit = fitted(model)
     found = f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
+    if fit.has_own_labels:
+        return f"{found}, as in the labels that were given in place of the clusters found"
     if fit.kind != "sampled":
         return f"{found}: {fit.words.found}, without its uncertainty"
     if fit.disagreement is not None:

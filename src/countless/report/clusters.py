@@ -42,6 +42,8 @@ def headline(fit: Fit) -> str:
 def how_many(fit: Fit) -> dict[str, str]:
     """The numbers of clusters that are probable, and which of them the page shows."""
     question, found = "How many clusters?", fit.n_clusters
+    if fit.has_own_labels:
+        return fact(question, str(found), "As in the labels that were given in place of the clusters found.")
     if fit.kind != "sampled":
         return fact(question, str(found), "Found by optimisation; its probability is unknown.")
     shown = f"The consensus of all draws, which this page shows, has {found}."

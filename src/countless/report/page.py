@@ -18,6 +18,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from .. import __version__
 from ..core.files import write_whole
 from ..plots.parts.style import COLOURS
@@ -77,7 +79,14 @@ def render(model: Any, *, title: str | None = None, command: str | None = None) 
     return text
 
 
-def write(model: Any, path: str | os.PathLike[str], *, title: str | None = None, command: str | None = None) -> Path:
+def write(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    command: str | None = None,
+    labels: ArrayLike | None = None,
+) -> Path:
     """Write the report of a fitted model to a file, whole or not at all.
 
     Parameters
@@ -87,6 +96,8 @@ def write(model: Any, path: str | os.PathLike[str], *, title: str | None = None,
         Name of the HTML file; missing folders are made.
     title, command : str, optional
         As in ``render``.
+    labels : array, optional
+        Labels of one's own that the report is to be about, as for ``model.relabel``.
 
     Returns
     -------
@@ -101,6 +112,10 @@ def write(model: Any, path: str | os.PathLike[str], *, title: str | None = None,
     ...     cl.report.write(model, folder + "/report.html").stat().st_size < 10_000_000
     True
     """
+    if labels is not None:
+        if not hasattr(model, "relabel"):
+            raise ValueError(f"labels: {type(model).__name__} cannot be shown under other labels; leave them out")
+        model = model.relabel(labels)
     return write_whole(path, render(model, title=title, command=command))
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..columns import IGNORED, OTHER, Column
 from .codes import are_codes
 from .sentinels import suspected_missing
-from .written import PLAIN_DATE, Style, style_of
+from .written import PARTS, PLAIN_DATE, Style, part_of, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,8 +116,42 @@ def encode(frame: pd.DataFrame, columns: Sequence[Column]) -> FloatArray:
             cells = frame.iloc[:, j]
         else:
             raise ValueError(f"X has no column {column.name!r}; give every column of the fit, empty where unknown")
-        out[:, place] = _codes(cells, column.levels) if column.levels is not None else _numbers(cells, column)
+        out[:, place] = _cells(cells, column)
     return out
+
+
+def decode(rows: FloatArray, columns: Sequence[Column]) -> pd.DataFrame:
+    """Rows of numbers as a table again, the inverse of ``encode``: categories by name, dates, whole counts."""
+    import pandas as pd
+
+    used = [column for column in columns if column.family != IGNORED]
+    return pd.DataFrame({column.name: _decoded(rows[:, j], column) for j, column in enumerate(used)})
+
+
+def _decoded(cells: FloatArray, column: Column) -> Any:
+    import pandas as pd
+
+    if column.levels is not None:
+        levels: list[Any] = list(column.levels)
+        if all(map(_is_number, levels)):
+            levels = [int(level) if float(level).is_integer() else float(level) for level in map(float, levels)]
+        elif set(levels) <= {"False", "True"}:
+            levels = [level == "True" for level in levels]
+        return [None if np.isnan(cell) else levels[int(cell)] for cell in cells]
+    if column.is_date:
+        return pd.to_datetime(cells, unit="D").round("D" if "%H" not in str(column.written) else "s")
+    whole = column.cells == "counts" and not np.isnan(cells).any()
+    return np.rint(cells).astype(np.int64) if whole else cells
+
+
+def _cells(cells: pd.Series, column: Column) -> FloatArray:
+    """The cells of a column as numbers."""
+    if column.levels is None:
+        return _numbers(cells, column)
+    part = column.part
+    if part is None or set(_texts(cells).dropna()) <= set(column.levels):
+        return _codes(cells, column.levels)
+    return part_of(part, _numbers(cells, replace(column, written=(column.written or "").partition(":")[2])))
 
 
 def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Column:
@@ -126,6 +160,8 @@ def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Col
     if chosen == IGNORED:
         return Column(name, IGNORED, note="left out as asked")
     observed = cells.dropna()
+    if chosen in PARTS:
+        return _part_column(name, cells, chosen)
     if chosen is not None:
         named = chosen in ("categorical", "bernoulli") and not (coded and pd.api.types.is_numeric_dtype(cells.dtype))
         style = None if named else _style(cells)
@@ -142,6 +178,17 @@ def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Col
             return _written_column(name, cells, style)
         return _text_column(name, cells, observed)
     return _number_column(name, cells, observed.to_numpy(dtype=np.float64))
+
+
+def _part_column(name: str, cells: pd.Series, part: str) -> Column:
+    """A column of dates of which only a part that comes again is asked for."""
+    import pandas as pd
+
+    are_dates = pd.api.types.is_datetime64_any_dtype(cells.dtype)
+    code = PLAIN_DATE if are_dates else getattr(_style(cells), "code", "")
+    if not code.startswith("date:"):
+        raise ValueError(f"columns: {name!r} holds no dates, so that there is no {part} to read")
+    return Column(name, "categorical", PARTS[part][0], f"the {part} of dates", f"{part}:{code}")
 
 
 def _written_column(name: str, cells: pd.Series, style: Style) -> Column:

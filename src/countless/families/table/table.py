@@ -23,8 +23,9 @@ from ..base import FAMILIES, Family, FloatArray, Layout, resolve_family
 from ..columns import IGNORED, Column
 from ..learnable import Law, Offsets
 from .blocks import Block, Segment, check_observed, empty_segment
-from .frames import as_frame, encode, read_frame
+from .frames import as_frame, decode, encode, read_frame
 from .pair import Pair
+from .written import PARTS
 
 # Kinds of columns that every table has kernels for, in the order of the rows; the last one rules clusters out fastest.
 USUAL = ("categorical", "poisson", "diagonal-gaussian", "gaussian")
@@ -42,7 +43,8 @@ class Table(Family):
         Family of each column, as a short string or a family object: by name or number, or a list with one entry
         per column. A tuple of names is a block of columns with one family object. Columns that share a string
         share a family: all ``"gaussian"`` columns make one block with correlations, ``"diagonal-gaussian"`` ones
-        have none. ``"ignore"`` leaves a column out. Other columns are inferred from the data: text, booleans and
+        have none. ``"month"``, ``"weekday"`` and ``"hour"`` read only this part of dates, as categories, where they
+        are seasonal. ``"ignore"`` leaves a column out. Other columns are inferred from the data: text, booleans and
         codes become categories, small whole numbers from 0 counts, other numbers Gaussian (one block where there
         are enough rows for its correlations); names and row numbers are left out.
     schema : tuple of Column, optional
@@ -100,6 +102,10 @@ class Table(Family):
     def read_new(self, X: Any, name: str = "X") -> FloatArray:
         """New rows, read as those of the fit were."""
         return as_rows(X, name, missing=True) if self.schema is None else encode(as_frame(X), self.schema)
+
+    def as_given(self, rows: FloatArray) -> Any:
+        """Rows as a frame: categories by name, dates, whole counts."""
+        return rows if self.schema is None else decode(rows, self.schema)
 
     def _given(self, names: list[Any]) -> dict[Any, str | Family]:
         """The family of each column that was given one; blocks keep one object for all their columns."""
@@ -360,7 +366,7 @@ class Table(Family):
 
 
 def _checked(family: Any) -> str | Family:
-    if isinstance(family, str) and family == IGNORED:
+    if isinstance(family, str) and (family == IGNORED or family in PARTS):
         return family
     found = resolve_family(family)
     if isinstance(found, Table):

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..columns import EPOCH
 
 FloatArray = NDArray[np.float64]
 
@@ -31,6 +33,14 @@ PLAIN_DATE = "date:%Y-%m-%d"
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f", " %I:%M %p")
 # Parts of a duration in hours.
 HOURS = {"d": 24.0, "h": 1.0, "m": 1.0 / 60.0, "s": 1.0 / 3600.0}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+# Parts of a date that come again: their names, and which of them a moment has.
+PARTS: dict[str, tuple[tuple[str, ...], Callable[[datetime], int]]] = {
+    "month": (MONTHS, lambda moment: moment.month - 1),
+    "weekday": (WEEKDAYS, lambda moment: moment.weekday()),
+    "hour": (tuple(f"{hour:02d}h" for hour in range(24)), lambda moment: moment.hour),
+}
 CLOCK = re.compile(r"([+-]?)(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 SPELT = re.compile(
     r"(?:(\d+(?:\.\d+)?)\s*d(?:ays?)?)?\s*(?:(\d+(?:\.\d+)?)\s*h(?:ours?|rs?)?)?"
@@ -123,6 +133,21 @@ def style_of(cells: Sequence[str]) -> Style | None:
     if not cells or not any(character.isdigit() for character in cells[0]):
         return None
     return _number_style(cells) or _date_style(cells) or _duration_style(cells)
+
+
+def part_of(part: str, days: FloatArray) -> FloatArray:
+    """The part of each date that comes again, as the place of its name; NaN for a missing date.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.families.table.written import part_of
+    >>> part_of("weekday", np.array([0.0, 1.0, np.nan]))
+    array([ 3.,  4., nan])
+    """
+    place = PARTS[part][1]
+    moments = [None if np.isnan(day) else EPOCH + timedelta(days=float(day)) for day in days]
+    return np.array([np.nan if moment is None else place(moment) for moment in moments], dtype=np.float64)
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------

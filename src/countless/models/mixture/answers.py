@@ -14,7 +14,7 @@ from ...core.validate import by_size
 from ...partitions.seats import FloatArray, IntArray
 from ...posterior.held_out import HeldOut, leave_one_out
 from ...posterior.partition.certainty import Certainty, certainty_of_shares
-from .closed_form import ClosedForm
+from .closed_form import ClosedForm, Grouped
 from .predictive import ByPartition, Predictor
 from .problem import Problem
 
@@ -58,6 +58,24 @@ def predictive(problem: Problem, draws: Draws, posterior: MixturePosterior, labe
         return ClosedForm.of(problem.at(factors), posterior.components.in_order(order), int(labels.max()) + 1)
     prior = problem.prior.at_means(draws, int(labels.max()) + 1)
     return ByPartition(problem, factors, draws, labels, prior, PREDICTIVE_DRAWS)
+
+
+def relabelled(
+    problem: Problem, draws: Draws, posterior: MixturePosterior, found: IntArray, labels: IntArray
+) -> Predictive:
+    """What the fit predicts for ``labels`` in place of the clusters that it ``found``.
+
+    Where these only join clusters, a joined one is their mixture. Others are asked from the rows that they hold.
+    """
+    pairs = np.unique(np.stack([found, labels]), axis=1)
+    if len(np.unique(pairs[0])) == pairs.shape[1]:
+        return Grouped(predictive(problem, draws, posterior, found), pairs[1])
+    if draws.kind is APPROXIMATION:
+        raise ValueError(
+            "labels: a variational fit keeps its clusters whole; give labels under which the rows of each cluster of "
+            "labels_ stay together, or fit with inference='gibbs'"
+        )
+    return predictive(problem, draws, posterior, labels)
 
 
 def certainty(posterior: MixturePosterior, labels: IntArray, shares: FloatArray) -> Certainty:

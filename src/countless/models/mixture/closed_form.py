@@ -1,4 +1,4 @@
-"""New rows under a mixture in closed form: Student-t, beta-binomial and the like, weighted.
+"""New rows under a mixture in closed form (Student-t, beta-binomial and the like, weighted), and under groups of clusters.
 
 What a variational posterior predicts is exact: the expected weight of each component times the predictive of its
 statistics, and for all components not seen yet, the prior predictive (Blei & Jordan 2006, section 3.3).
@@ -92,3 +92,39 @@ class ClosedForm:
         out = np.empty((len(local), len(clusters.statistics)))
         log_predictives_of(hyper, *clusters, local, out)
         return out + self.components.log_weights - volumes[:, None]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A mixture some of whose clusters are one: a group of clusters is still their mixture.
+
+    Attributes
+    ----------
+    mixture : Predictive
+        Of single clusters.
+    groups : array of int (cluster,)
+        Group of each of its clusters.
+    """
+
+    mixture: Any
+    groups: IntArray
+
+    def log_weighted(self, X_new: FloatArray) -> FloatArray:
+        """Log of weight times predictive: one column per group, the last one for anything else."""
+        scores = self.mixture.log_weighted(X_new)
+        columns = [
+            np.logaddexp.reduce(scores[:, :-1][:, self.groups == g], axis=1) for g in range(self.groups.max() + 1)
+        ]
+        return np.column_stack([*columns, scores[:, -1]])
+
+    def log_density(self, X_new: FloatArray) -> FloatArray:
+        """Log predictive density of each row."""
+        density: FloatArray = self.mixture.log_density(X_new)
+        return density
+
+    def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
+        """``n`` rows, sorted by group, and their groups; -1 is a new one."""
+        rows, labels = self.mixture.sample(n, rng)
+        groups = np.where(labels < 0, -1, self.groups[labels])
+        order = np.argsort(np.where(groups < 0, len(self.groups), groups), kind="stable")
+        return rows[order], groups[order]

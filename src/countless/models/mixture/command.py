@@ -164,10 +164,11 @@ def build(request: Request) -> tuple[Any, pd.DataFrame]:
 def _with_kinds(family: str, kinds: Any) -> Any:
     """A mixed table in which some columns have a kind of their own."""
     from ...families import Table
+    from ...families.table.written import PARTS
 
     if family != "auto":
         raise ValueError(f"--columns: kinds of single columns need --family auto, got {family!r}")
-    known = [name for name in _families() if name != "auto"]
+    known = [*(name for name in _families() if name != "auto"), *PARTS]
     for name, kind in kinds.items():
         if kind != "ignore" and kind not in known:
             listed = ", ".join(map(repr, known))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from dataclasses import replace
@@ -16,7 +17,7 @@ from ...chains.engine import Inference
 from ...chains.fields import Field
 from ...chains.watch import Watch
 from ...core.random import as_generator
-from ...core.validate import as_weights, counted
+from ...core.validate import as_labels, as_weights, counted
 from ...families.base import Family
 from ...families.gaussian.notes import with_notes
 from ...partitions.seats import FloatArray, IntArray
@@ -37,7 +38,7 @@ from ..rows import (
     warn_if_implausible,
     warn_of_cost,
 )
-from .answers import certainty, held_out, point_estimate, predictive
+from .answers import certainty, held_out, point_estimate, predictive, relabelled
 from .command import COMMAND
 from .data import MixtureData
 from .engines.choice import resolve_inference
@@ -101,6 +102,10 @@ class DPMixture(Mixture, RunEstimator):
         Of each row: the ``probability`` of its cluster, the ``runner_up`` (-1: none) and its ``runner_up_probability``.
     concentration_ : float
         Concentration used with ``labels_`` for predictions: its posterior mean, or mode for MAP.
+    is_relabelled_ : bool
+        Whether ``labels_`` were given to ``relabel`` in place of the clusters that were found.
+    held_out_ : HeldOut or None
+        How well each row is predicted from all others.
     choice_ : list of dict
         What ``family="auto"`` compared for the measurements of a table, if anything: each ``shape`` with its
         ``log_density`` of rows that were left out, its ``gain`` over the first with the ``standard_error`` of that, the
@@ -125,7 +130,11 @@ class DPMixture(Mixture, RunEstimator):
     data_class: ClassVar[Any] = MixtureData
     known_before: ClassVar[tuple[str, ...]] = (*RunEstimator.known_before, "prior_", "choice_")
     command: ClassVar[Command | None] = COMMAND
-    result_fields: ClassVar[tuple[Field, ...]] = (Field("labels", "labels", ("row",), once=True),)
+    result_fields: ClassVar[tuple[Field, ...]] = (
+        Field("labels", "labels", ("row",), once=True),
+        # The clusters that were found, where ``labels`` are others.
+        Field("found", "labels", ("row",), once=True, optional=True),
+    )
 
     posterior_: MixturePosterior
 
@@ -227,15 +236,53 @@ class DPMixture(Mixture, RunEstimator):
             self._description = replace(self._description, data=data)
         self.posterior_ = MixturePosterior(draws, data)
         self.family_ = _learned_family(problem, data, self.posterior_.typical_factors())
-        self.labels_ = point_estimate(self.posterior_, problem) if result is None else result["labels"].astype(np.int64)
-        self.n_clusters_ = int(self.labels_.max()) + 1
+        result = {"labels": point_estimate(self.posterior_, problem)} if result is None else result
+        self._found = result.get("found", result["labels"]).astype(np.int64)
         self.concentration_ = float(np.mean(draws["concentration"]))
-        self._certainty: Certainty | None = None
         self._held_out: HeldOut | None = None
-        self._mixture = predictive(problem, draws, self.posterior_, self.labels_)
+        self._show(problem, result["labels"].astype(np.int64))
+
+    def _show(self, problem: Any, labels: IntArray) -> None:
+        """Make these labels those of the model: what it says of clusters is about them from now on."""
+        draws, posterior, found = self.posterior_.draws, self.posterior_, self._found
+        self.labels_, self.n_clusters_ = labels, int(labels.max()) + 1
+        self._certainty: Certainty | None = None
+        self.is_relabelled_ = not np.array_equal(labels, found)
+        if self.is_relabelled_:
+            self._mixture = relabelled(problem, draws, posterior, found, labels)
+        else:
+            self._mixture = predictive(problem, draws, posterior, labels)
+
+    def relabel(self, labels: ArrayLike) -> Self:
+        """The same fit under labels of one's own, such as clusters that were joined by hand.
+
+        Summaries, certainty, report, figures and predictions of what is returned follow the labels; this model stays as
+        it is. A cluster that was joined of several is still their mixture.
+
+        Parameters
+        ----------
+        labels : array
+            A label for each row. Whole numbers 0, 1, 2, ... stay, others are numbered in their order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import countless as cl
+        >>> X = np.random.default_rng(0).normal(size=(90, 2)) + np.repeat([[0.0], [5.0], [60.0]], 30, axis=0)
+        >>> model = cl.DPMixture(inference="map", random_state=0).fit(X)
+        >>> mine = model.relabel(np.repeat(["near", "far"], [60, 30]))
+        >>> model.n_clusters_, mine.n_clusters_, mine.predict([[0.0, 0.0], [60.0, 60.0]]).tolist()
+        (3, 2, [1, 0])
+        """
+        check_is_fitted(self)
+        as_labels(labels, n_rows=len(self.labels_))
+        mine = copy.copy(self)
+        mine._show(self._description.data.problem(), np.unique(labels, return_inverse=True)[1].astype(np.int64))
+        return mine
 
     def _result(self) -> Arrays:
-        return {"labels": self.labels_}
+        found = {"found": self._found} if self.is_relabelled_ else {}
+        return {"labels": self.labels_, **found}
 
     @property
     def certainty_(self) -> Certainty:

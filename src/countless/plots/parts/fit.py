@@ -91,6 +91,11 @@ class Fit:
         return getattr(self.model, "labels_", None) is not None
 
     @property
+    def has_own_labels(self) -> bool:
+        """Whether the labels were given in place of the clusters that were found."""
+        return bool(getattr(self.model, "is_relabelled_", False))
+
+    @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.labels)
