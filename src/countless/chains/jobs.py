@@ -98,6 +98,7 @@ def run_jobs(
     monitor = Monitor(total_steps, watch.stop)
     streams = rng if isinstance(rng, list) else spawn(rng, n_jobs)
     threads = whole_number("n_threads", n_threads, 1) if n_threads is not None else os.cpu_count() or 1
+    title = f"{watch.purpose}: {title}" if watch.purpose else title
     with ThreadPoolExecutor(max_workers=min(threads, n_jobs)) as pool, _bar(watch.progress, title, monitor) as show:
         futures: list[Future[Result]] = []
         try:

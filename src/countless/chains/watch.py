@@ -22,6 +22,8 @@ class Watch:
         Who keeps the chains while they run.
     n_draws : int
         Draws that each chain is to have, where that is more than the engine makes by itself.
+    purpose : str
+        What the run is for, where it is not the fit itself; progress says so.
     stop : Event
         Set it to end the run; what is done by then is kept. An interrupt (Ctrl-C) sets it.
     """
@@ -29,6 +31,7 @@ class Watch:
     progress: bool | None = None
     recorder: Recorder | None = None
     n_draws: int = 0
+    purpose: str = ""
     stop: threading.Event = field(default_factory=threading.Event, compare=False)
 
     def unrecorded(self) -> Watch:

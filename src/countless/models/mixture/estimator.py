@@ -188,7 +188,7 @@ class DPMixture(Mixture, RunEstimator):
         prior = resolve_prior(self.prior)
         family.check(rows)
         self.prior_ = prior.resolve(len(rows))
-        family, self.choice_ = choose_shapes(family, rows, self.prior_, rng)
+        family, self.choice_ = choose_shapes(family, rows, self.prior_, rng, self.progress)
         left_open = family.left_open()
         untuned = family.resolve(counted(rows, weights))
         self.inference_ = resolve_inference(

@@ -66,7 +66,7 @@ class Trial(NamedTuple):
 
 
 def choose_shapes(
-    family: Family, rows: FloatArray, prior: Prior, rng: np.random.Generator
+    family: Family, rows: FloatArray, prior: Prior, rng: np.random.Generator, progress: bool | None = False
 ) -> tuple[Family, list[dict[str, Any]]]:
     """The family with its guessed measurements in the shape that predicts best, and what was compared.
 
@@ -79,7 +79,7 @@ def choose_shapes(
         return family, []
     if len(rows) < FEWEST_ROWS:
         return regrouped(family, [], {}, "too few rows for correlations"), []
-    trials = Trials(family, rows, prior, *spawn(rng, 1))
+    trials = Trials(family, rows, prior, *spawn(rng, 1), progress)
     first = trials.add("independent", [], {})
     if bends and not _is_better(trials.add("long tails bent", [], bends), first):
         bends = {}
@@ -107,8 +107,10 @@ def _try_blocks(trials: Trials, columns: tuple[int, ...], bends: Mapping[int, fl
 class Trials:
     """Short fits on the same rows, which predict the same others."""
 
-    def __init__(self, family: Table, rows: FloatArray, prior: Prior, rng: np.random.Generator) -> None:
-        self.family, self.rows, self.prior, self.rng = family, rows, prior, rng
+    def __init__(
+        self, family: Table, rows: FloatArray, prior: Prior, rng: np.random.Generator, progress: bool | None
+    ) -> None:
+        self.family, self.rows, self.prior, self.rng, self.progress = family, rows, prior, rng, progress
         self.folds = _folds(rng.permutation(len(rows)))
         self.made: list[Trial] = []
 
@@ -121,7 +123,7 @@ class Trials:
         scores, labels = [], []
         for fitted, left_out in self.folds:
             part = whole.some(fitted)
-            draws = engine.run(part, self.rng, Watch(progress=False))
+            draws = engine.run(part, self.rng, Watch(self.progress, purpose=f"trial of columns, {words}"))
             if draws.interrupted:
                 raise KeyboardInterrupt("stopped before the first draw was kept")
             scores.append(part.held_out(draws, left_out, whole, DRAWS) - whole.log_volumes[left_out])
