@@ -41,7 +41,8 @@ OPTIMUM = Kind("optimum", False, False, "A single optimum: there are no chains t
 APPROXIMATION = Kind(
     "approximation", False, False, "An approximation: its draws are independent, there are no chains to compare."
 )
-KINDS = {kind.name: kind for kind in (SAMPLED, OPTIMUM, APPROXIMATION)}
+ESTIMATE = Kind("estimate", False, False, "Estimated parameters: there are no chains to compare.")
+KINDS = {kind.name: kind for kind in (SAMPLED, OPTIMUM, APPROXIMATION, ESTIMATE)}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 # Headings under which help lists options.
 TABLE, MODEL, SAMPLING, OUTPUT = "The table", "The model", "Sampling", "Output"
+
+
+# Rows of the grid of columns; a note of more letters than the second that several columns share is shown once.
+MOST_COLUMNS, LONG_NOTE = 30, 60
 
 
 @dataclass(frozen=True)
@@ -328,6 +333,41 @@ def check_column(file: str | Path, name: str, names: Sequence[str]) -> None:
     if name not in names:
         listed = ", ".join(repr(known) for known in names[:20]) + (", ..." if len(names) > 20 else "")
         raise ValueError(f"{file} has no column {name!r}; it has {listed}")
+
+
+def column_grid(columns: Sequence[dict[str, Any]]) -> list[Grid | str]:
+    """Name, family and missing cells of each column (``report.settings.columns_of``), and why it was read so.
+
+    What is said of several columns comes once, below.
+
+    Examples
+    --------
+    >>> from countless.models.command import column_grid
+    >>> column_grid([{"name": "x", "family": "gaussian", "missing": 2, "note": "measurements"}])[0].rows
+    [['x', 'gaussian', '2', 'measurements']]
+    """
+    shown, common = _with_footnotes(columns[:MOST_COLUMNS])
+    noted = any(column["note"] for column in shown)
+    header = ["column", "read as", "missing", *(["because it holds"] if noted else [])]
+    rows = []
+    for column in shown:
+        missing = "" if column["missing"] is None else f"{column['missing']:,}"
+        rows.append([column["name"], column["family"], missing, *([column["note"]] if noted else [])])
+    if len(columns) > MOST_COLUMNS:
+        rows.append([f"and {len(columns) - MOST_COLUMNS} more"])
+    return [Grid("How were the columns read?", header, rows, right=(2,)), *common]
+
+
+def _with_footnotes(columns: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Columns whose notes leave out, but for a star, what is long and the same in several of them; and that."""
+    parts = Counter(part for column in columns for part in (column["note"] or "").split("; "))
+    common = [part for part, count in parts.items() if count > 1 and len(part) > LONG_NOTE]
+    short = {part: f"{part.partition(',')[0]} {'*' * at}" for at, part in enumerate(common, start=1)}
+    shown = [
+        {**column, "note": "; ".join(short.get(part, part) for part in (column["note"] or "").split("; "))}
+        for column in columns
+    ]
+    return shown, [f"{'*' * at} {part}" for at, part in enumerate(common, start=1)]
 
 
 def csv_text(lines: Sequence[Sequence[Any]]) -> str:

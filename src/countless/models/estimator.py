@@ -108,6 +108,10 @@ class RunEstimator(BaseEstimator):
         stream = as_generator(self.random_state) if rng is None else rng
         return self._infer(_begin(self, data, stream, checkpoint, checkpoint_every))
 
+    def _described(self, data: Any) -> Description:
+        """What a fit to these data is, before its first step; ``inference_`` is set."""
+        return _begin(self, data, as_generator(self.random_state), None, 0.0).description
+
     def _infer(self, run: Run, stacklevel: int = 4) -> Self:
         """Find the posterior, or continue where a run stands; ``stacklevel`` leads warnings to the user's line."""
         description = run.description

@@ -220,6 +220,10 @@ class Mixture(ClusterMixin, DensityMixin, Rows):
     labels_: IntArray
     random_state: Any
 
+    def _new_rows(self, X: ArrayLike) -> FloatArray:
+        check_is_fitted(self)
+        return read_new_rows(self, X, self.family_)
+
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each cluster (columns) for each row; the last column of a ``DPMixture`` is a new cluster."""
         return self._probabilities(self._new_rows(X))

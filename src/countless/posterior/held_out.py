@@ -12,6 +12,7 @@ are truncated at their mean times the square root of the number of draws (Ionide
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,11 @@ class HeldOut:
         """Of the mean, over tables like this one; NaN for a single row."""
         n_rows = len(self.log_density)
         return float(self.log_density.std(ddof=1) / np.sqrt(n_rows)) if n_rows > 1 else float("nan")
+
+    def summary(self) -> dict[str, Any]:
+        """What machines want to know."""
+        error = self.standard_error
+        return {"log_density": self.mean, "standard_error": error, "given_clusters": self.given_clusters}
 
     def __str__(self) -> str:
         caution = ", given the clusters found" if self.given_clusters else ""

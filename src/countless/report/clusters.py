@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.text import count, percent
 from ..plots.parts.fit import SURE, Fit
+from ..plots.parts.kinds import SINGLE
 from ..plots.parts.pick import spread
 from ..posterior.partition.tree import OVERLAP, ClusterTree
 from .profiles import profiles
@@ -44,6 +45,8 @@ def how_many(fit: Fit) -> dict[str, str]:
     question, found = "How many clusters?", fit.n_clusters
     if fit.has_own_labels:
         return fact(question, str(found), "As in the labels that were given in place of the clusters found.")
+    if fit.kind == "estimate":
+        return fact(question, str(found), "As many as were asked for and have rows; no other number was tried.")
     if fit.kind != "sampled":
         return fact(question, str(found), "Found by optimisation; its probability is unknown.")
     shown = f"The consensus of all draws, which this page shows, has {found}."
@@ -204,7 +207,7 @@ def n_clusters(fit: Fit) -> Section | None:
 
 def pairs(fit: Fit) -> Section | None:
     """Probabilities that two rows share a cluster, for some rows ordered by cluster; None for a single partition."""
-    if fit.kind == "optimum":
+    if fit.kind in SINGLE:
         return None
     labels = fit.labels
     rows = spread(labels, MOST_PAIRED, FEWEST_PAIRED)

@@ -112,7 +112,7 @@ class SampledDensity:
     n_used: int
     probabilities: Callable[[FloatArray], FloatArray]
     averaged: Callable[[FloatArray], FloatArray]
-    draw: Callable[[int], tuple[FloatArray, IntArray]]
+    draw: Callable[[int, np.random.Generator], tuple[FloatArray, IntArray]]
 
     def log_weighted(self, X: FloatArray) -> FloatArray:
         """Log of the probability of each component times the density of the row.
@@ -136,7 +136,7 @@ class SampledDensity:
 
     def sample(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """``n`` rows and their components."""
-        rows, labels = self.draw(n)
+        rows, labels = self.draw(n, rng)
         other = labels < 0
         if other.any():
             labels = np.where(other, rng.integers(self.n_used, self.n_components, n), labels)

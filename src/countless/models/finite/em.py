@@ -10,18 +10,23 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...chains.draws import ESTIMATE, Draws
+from ...chains.engine import Inference
 from ...chains.jobs import Monitor, run_jobs
 from ...chains.watch import Watch
 from ...core.jit import kernel
-from ...core.validate import as_labels, choose, whole_number
+from ...core.register import Register
+from ...core.validate import as_labels, by_first_appearance, choose, whole_number
 from ...families import verbs
+from ...partitions.scores import naturals_of
 from ...partitions.seats import FloatArray, IntArray
 from ...passes.passes import Passes
+from ...runs.settings import register_settings
 from ..mixture.problem import Problem
 from .seeds import SEEDS
 
@@ -56,9 +61,14 @@ class MixtureFit(NamedTuple):
         return not self.singular.any(), float(self.objective[-1])
 
 
+ENGINES: Register[type[Inference]] = Register("components", "countless.components")
+register_settings(ENGINES)
+
+
+@ENGINES.add("em")
 @dataclass(frozen=True)
-class EM:
-    """Settings of EM.
+class EM(Inference):
+    """EM with these settings.
 
     Parameters
     ----------
@@ -83,7 +93,7 @@ class EM:
     >>> X = np.array([[0.0], [1.0], [10.0], [11.0]])
     >>> family = cl.families.SphericalGaussian(variance=1.0).resolve(X)
     >>> problem = cl.inference.Problem.of(X, family, cl.priors.FiniteDirichlet(2))
-    >>> fit = EM().run(problem, [2], np.random.default_rng(0))[0]
+    >>> fit = EM().search(problem, [2], np.random.default_rng(0))[0]
     >>> np.exp(fit.log_weights).round(3).tolist()
     [0.5, 0.5]
     """
@@ -95,13 +105,21 @@ class EM:
     start: Any = "kmeans++"
     n_threads: int | None = None
 
+    serves: ClassVar[str] = "components"
+    weighs_rows: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         whole_number("restarts", self.restarts, 1)
         whole_number("max_iter", self.max_iter, 1)
         if isinstance(self.tol, bool) or not isinstance(self.tol, numbers.Real) or not 0.0 <= self.tol < math.inf:
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
 
-    def run(
+    def run(self, problem: Problem, rng: np.random.Generator, watch: Watch | None = None) -> Draws:
+        """The most probable component of each row under the best fit with as many components as the prior has."""
+        (fit,) = self.search(problem, [problem.prior.max_clusters(problem.n_rows)], rng, watch)
+        return as_draws(problem, fit)
+
+    def search(
         self, problem: Problem, counts: list[int], rng: np.random.Generator, watch: Watch | None = None
     ) -> list[MixtureFit]:
         """The best fit for each number of components in ``counts``; all restarts run in parallel.
@@ -149,6 +167,23 @@ class EM:
             converged = len(objective) > 1 and not objective[-1] - objective[-2] > enough
             sums, total, weight = soft.sums, float(soft.sums[:, 0].sum()), self.prior_weight
         return MixtureFit(log_weights, parameters, np.array(objective), log_likelihood, converged, singular)
+
+
+def as_draws(problem: Problem, fit: MixtureFit) -> Draws:
+    """A fit as a single draw of the partition: the most probable component of each row."""
+    natural = np.zeros((len(fit.log_weights), problem.layout.statistics))
+    naturals_of(problem.hyper, np.ascontiguousarray(fit.parameters), natural)
+    natural[:, 0] += fit.log_weights
+    with Passes(problem) as passes:
+        labels = by_first_appearance(passes.best(natural).labels)
+    arrays = {
+        "labels": labels[None, None],
+        "n_clusters": np.array([[labels.max() + 1]]),
+        "log_joint": fit.objective[None, -1:],
+        "concentration": np.full((1, 1), float(len(fit.log_weights))),
+        "objective": fit.objective,
+    }
+    return Draws(arrays, problem.fields, problem.axes, ESTIMATE)
 
 
 def estimate_from_labels(problem: Problem, labels: IntArray, n_components: int, prior_weight: float) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from ...chains.watch import Watch
 from ...core.random import as_generator
 from ...core.validate import as_weights, choose, whole_number
-from ...families import Family, resolve_family
+from ...families import Family
 from ...priors import FiniteDirichlet
-from ..mixture.problem import Problem
+from ..mixture.data import MixtureData
+from ..rows import column_names, family_for, read_rows, row_names, warn_if_implausible
 from .criteria import CRITERIA, total_entropy
 from .em import EM, MixtureFit
 from .estimator import PRIOR_WEIGHT, ComponentMixture, FiniteMixture
@@ -28,7 +30,7 @@ class MixtureSearch(ComponentMixture):
 
     Parameters
     ----------
-    family : str or family object
+    family : str or family object, optional
         What the data of one component look like, as for ``FiniteMixture``.
     criterion : {"bic", "aic", "icl"}
         ``"bic"`` (default) finds the number of components of well separated data; ``"aic"`` tends to choose more;
@@ -88,7 +90,7 @@ class MixtureSearch(ComponentMixture):
 
     def __init__(
         self,
-        family: str | Family = "gaussian",
+        family: str | Family | None = None,
         criterion: str = "bic",
         n_components: Any = None,
         method: str = "em",
@@ -114,20 +116,28 @@ class MixtureSearch(ComponentMixture):
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit a mixture for each number of components; ``y`` is ignored."""
-        family = resolve_family(self.family)
         choose("criterion", self.criterion, CRITERIA)
         prior_weight = choose("method", self.method, PRIOR_WEIGHT)
         rng = as_generator(self.random_state)
-        rows = self._rows(X, reset=True)
+        family, rows = read_rows(self, X, family_for(self.family, X))
+        warn_if_implausible(self, family, rows)
         family.check(rows)
+        names = row_names(X, family)
         counts = self._counts(len(rows))
         weights = as_weights(sample_weight, len(rows))
         self.family_ = family.resolve(rows)
-        problem = Problem.of(rows, self.family_, FiniteDirichlet(max(counts)), weights)
+        if self.family_.draws_missing(rows):
+            raise ValueError(
+                "X: cells are missing in correlated Gaussian columns, which EM cannot fit; make the columns "
+                "'diagonal-gaussian', or fit DPMixture"
+            )
+        columns = self.family_.describe_columns(column_names(self))
+        data = MixtureData(rows, columns, self.family_, FiniteDirichlet(max(counts)), weights, row_names=names)
+        problem = data.problem()
         engine = EM(prior_weight, self.restarts, self.max_iter, self.tol, self.start, self.n_threads)
-        fits = engine.run(problem, counts, rng, Watch(self.progress))
+        fits = engine.search(problem, counts, rng, Watch(self.progress))
         total = float(len(rows) if weights is None else weights.sum())
-        models = [self._model(k, rows, problem, fit) for k, fit in zip(counts, fits, strict=True)]
+        models = [self._model(k, data, engine, fit) for k, fit in zip(counts, fits, strict=True)]
         table = [_scores(model, rows, weights, total) for model in models]
         self.scores_ = {name: np.array([entry[name] for entry in table]) for name in table[0]}
         # The likelihood of a collapsed component is as large as the floor of its variance allows: it means nothing.
@@ -163,14 +173,14 @@ class MixtureSearch(ComponentMixture):
             )
         return fitting
 
-    def _model(self, n_components: int, rows: FloatArray, problem: Problem, fit: MixtureFit) -> FiniteMixture:
+    def _model(self, n_components: int, data: MixtureData, engine: EM, fit: MixtureFit) -> FiniteMixture:
         """A fitted FiniteMixture with the settings of the search."""
         settings = {name: value for name, value in self.get_params(deep=False).items() if name != "criterion"}
         model = FiniteMixture(**{**settings, "n_components": n_components})
-        for name in ("family_", "n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
-        model._keep(rows, problem, fit)
+        model._adopt(replace(data, prior=FiniteDirichlet(n_components).resolve(len(data.rows))), engine, fit)
         return model
 
 

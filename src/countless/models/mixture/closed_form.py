@@ -1,4 +1,4 @@
-"""New rows under a mixture in closed form (Student-t, beta-binomial and the like, weighted), or under groups of clusters.
+"""New rows under a mixture in closed form: Student-t, beta-binomial and the like, weighted; or under groups of these.
 
 What a variational posterior predicts is exact: the expected weight of each component times the predictive of its
 statistics, and for all components not seen yet, the prior predictive (Blei & Jordan 2006, section 3.3).

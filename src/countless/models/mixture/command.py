@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from ..command import (
     Results,
     asked_chains,
     check_column,
+    column_grid,
     csv_text,
     plain,
     with_chains,
@@ -51,8 +51,6 @@ EXAMPLES = (
 # Rows of a grid on the screen, and traits of a cluster there and in the summary.
 MOST_ROWS = 30
 MOST_TRAITS, MOST_TRAITS_WRITTEN = 3, 5
-# A note of more letters than this that several columns share is shown once.
-LONG_NOTE = 60
 # Hyperparameters stay as they are set from the data.
 FIXED = "none"
 # Indices of agreement with known classes, and how people read them.
@@ -112,6 +110,14 @@ OPTIONS = (
         choices=_priors,
     ),
     Option(
+        "clusters",
+        "Number of clusters that you want: a mixture of so many components; fewer where the rows fill fewer.",
+        kind=int,
+        metavar="N",
+        minimum=1,
+    ),
+    Option("at_most", "Most clusters that there may be; how many there are is inferred.", int, metavar="N", minimum=1),
+    Option(
         "inference",
         "How the posterior is found: auto (samples, or optimises where rows are many), gibbs, variational, map, "
         "uncollapsed, blocked, single-site.",
@@ -144,7 +150,7 @@ def build(request: Request) -> tuple[Any, pd.DataFrame]:
     from .estimator import DPMixture
 
     family = _with_kinds(request["family"], request.kinds) if request.kinds else request["family"]
-    prior: Any = resolve_prior(request["prior"])
+    prior: Any = _limited(request) or resolve_prior(request["prior"])
     concentration = request["concentration"]
     if concentration is not None:
         try:
@@ -153,12 +159,36 @@ def build(request: Request) -> tuple[Any, pd.DataFrame]:
             raise ValueError(f"--concentration: {error}") from None
     model = DPMixture(
         family=family,
-        prior=request["prior"] if concentration is None else prior,
+        prior=request["prior"] if concentration is None and not _limits(request) else prior,
         inference=_engine(request, family, prior),
         random_state=request["seed"],
         tune=None if request["tune"] == FIXED else request["tune"],
     )
     return model, request.table
+
+
+def _limits(request: Request) -> list[str]:
+    """Options about the number of clusters that were given."""
+    return [name for name in ("clusters", "at_most") if request[name] is not None]
+
+
+def _limited(request: Request) -> Any:
+    """The prior with a wanted or a largest number of clusters; None where there is none."""
+    from ...priors import FiniteDirichlet
+
+    limits = _limits(request)
+    if not limits:
+        return None
+    if len(limits) > 1:
+        raise ValueError("--clusters and --at-most: give one of them")
+    flag = f"--{limits[0].replace('_', '-')}"
+    if request["prior"] not in ("crp", "finite-dirichlet"):
+        raise ValueError(f"{flag}: it sets the prior to finite-dirichlet; leave out --prior {request['prior']}")
+    wanted = request[limits[0]]
+    if wanted > len(request.table):
+        raise ValueError(f"{flag}: {wanted} clusters are more than the {len(request.table):,} rows of the table")
+    # With a total of as many as there are components, weights are uniform, and hardly any component stays empty.
+    return FiniteDirichlet(wanted, float(wanted) if limits == ["clusters"] else None)
 
 
 def _with_kinds(family: str, kinds: Any) -> Any:
@@ -253,15 +283,19 @@ class _Found:
 def results(model: Any, about: About) -> Results:
     """Summary, tables for the screen, labels and figure of a fitted mixture."""
     from ... import plots
+    from ...report.settings import columns_of
 
     found = _Found.of(model, about)
-    screen: list[Grid | str] = _column_grid(model)
+    screen: list[Grid | str] = column_grid(columns_of(model))
     answer = [f"{plots.sentence(found.fit)}.", found.diagnostics.sentence(command_line=True)]
     if found.disagree:
         screen.append(f"WARNING: {answer.pop(0)}")
     if model.posterior_.is_sampled:
         screen.append(_count_grid(found))
     screen += [_cluster_grid(found), *answer]
+    allowed = getattr(model.prior, "n_components", model.n_clusters_)
+    if model.n_clusters_ < allowed:
+        screen.append(f"{allowed} clusters were allowed; the rows fill {model.n_clusters_}.")
     if model.held_out_ is not None:
         screen.append(f"{str(model.held_out_).capitalize()}.")
     if found.compared is not None:
@@ -314,7 +348,7 @@ def _summary(found: _Found, about: About) -> dict[str, Any]:
             for each in found.clusters
         ],
         "concentration": model.concentration_,
-        "held_out": _held_out(model),
+        "held_out": None if model.held_out_ is None else model.held_out_.summary(),
         **({} if found.compared is None else {"compared": found.compared}),
         "data": {"file": about.file, "rows": len(model.labels_), "columns": columns_of(model)},
         "family": plain(model.family_),
@@ -325,15 +359,6 @@ def _summary(found: _Found, about: About) -> dict[str, Any]:
         "command": about.command,
         "versions": versions(),
     }
-
-
-def _held_out(model: Any) -> dict[str, Any] | None:
-    """How well a row is predicted from the others; None where that is unknown."""
-    found = model.held_out_
-    if found is None:
-        return None
-    error = found.standard_error
-    return {"log_density": found.mean, "standard_error": error, "given_clusters": found.given_clusters}
 
 
 def _trait(trait: Any) -> dict[str, Any]:
@@ -351,38 +376,6 @@ def _labels_text(model: Any) -> str:
         named = [] if names is None else [names[i]]
         lines.append([i + 1, *named, label, f"{p:.4f}", *([second, f"{p2:.4f}"] if second >= 0 else ["", ""])])
     return csv_text(lines)
-
-
-def _column_grid(model: Any) -> list[Grid | str]:
-    """Name, family and missing cells of each column, and why it was read so, where there is anything to say.
-
-    What is said of several columns comes once, below.
-    """
-    from ...report.settings import columns_of
-
-    columns = columns_of(model)
-    shown, common = _with_footnotes(columns[:MOST_ROWS])
-    noted = any(column["note"] for column in shown)
-    header = ["column", "read as", "missing", *(["because it holds"] if noted else [])]
-    rows = []
-    for column in shown:
-        missing = "" if column["missing"] is None else f"{column['missing']:,}"
-        rows.append([column["name"], column["family"], missing, *([column["note"]] if noted else [])])
-    if len(columns) > MOST_ROWS:
-        rows.append([f"and {len(columns) - MOST_ROWS} more"])
-    return [Grid("How were the columns read?", header, rows, right=(2,)), *common]
-
-
-def _with_footnotes(columns: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Columns whose notes leave out, but for a star, what is long and the same in several of them; and that."""
-    parts = Counter(part for column in columns for part in (column["note"] or "").split("; "))
-    common = [part for part, count in parts.items() if count > 1 and len(part) > LONG_NOTE]
-    short = {part: f"{part.partition(',')[0]} {'*' * at}" for at, part in enumerate(common, start=1)}
-    shown = [
-        {**column, "note": "; ".join(short.get(part, part) for part in (column["note"] or "").split("; "))}
-        for column in columns
-    ]
-    return shown, [f"{'*' * at} {part}" for at, part in enumerate(common, start=1)]
 
 
 def _count_grid(found: _Found) -> Grid:

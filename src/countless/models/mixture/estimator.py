@@ -32,7 +32,6 @@ from ..rows import (
     Mixture,
     column_names,
     family_for,
-    read_new_rows,
     read_rows,
     row_names,
     warn_if_implausible,
@@ -335,10 +334,6 @@ class DPMixture(Mixture, RunEstimator):
 
         check_is_fitted(self)
         return report_page(self, title, command, most_rows)
-
-    def _new_rows(self, X: ArrayLike) -> FloatArray:
-        check_is_fitted(self)
-        return read_new_rows(self, X, self.family_)
 
     def predict(self, X: ArrayLike, new_clusters: bool = False) -> IntArray:
         """Most probable consensus cluster of each row.

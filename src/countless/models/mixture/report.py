@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 from ...core.text import count
+from ...families import Table
 from ...plots.chains import LEFT_OUT
 from ...plots.parts.fit import Fit, fitted
 from ...report import Page, Section, chains, converged, facts, settings, table, unfinished
@@ -80,17 +81,25 @@ def _in_words(fit: Fit) -> dict[str, str]:
     if len(kinds) > 1:
         listed = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
         words["family"] = f"{type(model.family_).__name__}: {listed}"
+    if fit.kind == "estimate":
+        return words
     mean = " (posterior mean)" if fit.kind == "sampled" else ""
     return {**words, "concentration": f"{model.concentration_:.4g}{mean}"}
 
 
 def shell_command(model: Any) -> str | None:
     """The command line of the same fit; None where a setting cannot be given there."""
+    if type(model).command is None:
+        return None
     words = ["countless", "fit", "TABLE.csv"]
     for name in ("family", "prior", "inference", "tune"):
         if not hasattr(model, name):
             continue
-        value = getattr(model, name) or FIXED
+        value = getattr(model, name)
+        if value is None and name == "family":
+            # Left open it is read off the table, as on the command line, unless the rows were an array of numbers.
+            value = "auto" if isinstance(model.family_, Table) else model.family_.short_name()
+        value = value or FIXED
         if not isinstance(value, str):
             return None
         words += [f"--{name}", value]

@@ -79,7 +79,7 @@ def choose_shapes(
         return family, []
     if len(rows) < FEWEST_ROWS:
         return regrouped(family, [], {}, "too few rows for correlations"), []
-    trials = Trials(family, rows, prior, *spawn(rng, 1), progress)
+    trials = Trials(family, rows, prior, spawn(rng, 1)[0], progress)
     first = trials.add("independent", [], {})
     if bends and not _is_better(trials.add("long tails bent", [], bends), first):
         bends = {}

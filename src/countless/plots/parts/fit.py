@@ -42,7 +42,7 @@ class Fit:
 
     @property
     def kind(self) -> str:
-        """``"sampled"``, ``"optimum"`` or ``"approximation"``."""
+        """``"sampled"``, ``"optimum"``, ``"estimate"`` or ``"approximation"``."""
         return kind_of(self.posterior)
 
     @property

@@ -38,6 +38,9 @@ class Words(NamedTuple):
     unknown: str = ""
 
 
+# Kinds that have a single partition: no pairs of rows to ask for probabilities.
+SINGLE = ("optimum", "estimate")
+
 WORDS = {
     "sampled": Words(fit="a sampled posterior", found="the consensus of the draws"),
     "optimum": Words(
@@ -51,6 +54,17 @@ WORDS = {
         unknown="This fit searched for the single most probable partition (MAP). The probability of this number of "
         "clusters is unknown, and other partitions may fit nearly as well. Fit with "
         'inference="gibbs" to find out.',
+    ),
+    "estimate": Words(
+        fit="an EM fit",
+        found="the mixture of largest likelihood found",
+        objective="log likelihood",
+        no_chains="an EM fit has estimated parameters, no draws",
+        similarity="a single partition, no posterior",
+        rows="probabilities given the components found",
+        caution="These probabilities take the components as given.",
+        unknown="This fit estimated the parameters of a given number of components (EM). That the number is right, and "
+        "how uncertain the components are, it cannot say. Fit DPMixture to find out.",
     ),
     "approximation": Words(
         fit="a variational fit",
@@ -68,6 +82,7 @@ WORDS = {
 
 
 def kind_of(posterior: Any) -> str:
-    """``"sampled"``, ``"optimum"`` (a single partition) or ``"approximation"`` (one mixture); decided here only."""
+    """``"sampled"``, ``"optimum"`` (a single partition), ``"estimate"`` (of components) or ``"approximation"`` (one
+    mixture); decided here only."""
     single = posterior.kind.has_probabilities and not posterior.is_sampled
     return "optimum" if single else str(posterior.kind.name)
