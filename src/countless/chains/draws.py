@@ -65,6 +65,8 @@ class Draws:
         0 where nobody counted: as many as there are.
     spent : {"", "time", "work"}
         What ended chains that decide by themselves when they are done, other than being done.
+    pace : float
+        Seconds that one more draw of every chain would take, about; 0 where it was not measured. Files do not hold it.
     """
 
     arrays: Mapping[str, NDArray[Any]]
@@ -74,6 +76,7 @@ class Draws:
     interrupted: bool = False
     made: int = 0
     spent: str = ""
+    pace: float = 0.0
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self.arrays[name]

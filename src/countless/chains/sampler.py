@@ -5,6 +5,7 @@ An engine is its settings and the moves of one sweep (``schedule``); everything 
 
 from __future__ import annotations
 
+import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -147,7 +148,7 @@ class Sampler(Inference):
         kept = [trace for trace in team.traces if trace.done]
         if not kept:
             raise KeyboardInterrupt("stopped before the first draw was kept")
-        draws = self.joined(kept, problem, watch.n_draws)
+        draws = replace(self.joined(kept, problem, watch.n_draws), pace=team.pace())
         if draws.interrupted and not team.interrupted:
             return replace(draws, spent="time")
         return draws.replaced(interrupted=draws.interrupted or team.interrupted)
@@ -201,6 +202,12 @@ class _Team:
     def traces(self) -> list[Trace]:
         """Those of the chains that have begun."""
         return [chain.trace for chain in self._chains if chain is not None]
+
+    def pace(self) -> float:
+        """Seconds that one more draw of every chain takes; 0 where none was timed."""
+        timed = [chain.pace for chain in self._chains if chain is not None and chain.pace > 0.0]
+        threads = self._settings.n_threads or os.cpu_count() or 1
+        return max(timed, default=0.0) * -(-self._settings.chains // threads)
 
     def reach(self, n_draws: int, title: str) -> bool:
         """Let all chains have so many draws; returns whether they do."""
@@ -277,6 +284,8 @@ class _Chain:
         self._saved_at = time.monotonic()
         self._looked_at = -np.inf
         self._log_joint = np.nan
+        # Seconds per draw since the first one: what is compiled for the first is not counted.
+        self.pace = 0.0
 
     @property
     def time(self) -> int:
@@ -290,13 +299,18 @@ class _Chain:
         """
         monitor.skip(self._sweep - self._begun)
         first = self._sweep
+        timed_from, timed = np.inf, self.time
         while self._sweep < n_draws * self._settings.thin and not monitor.stopping.is_set():
             self._advance()
             monitor.advance(self._status() if monitor.watched else "")
+            if self.time > timed and timed_from == np.inf:
+                timed_from, timed = time.monotonic(), self.time
             if self._recorder is not None and time.monotonic() - self._saved_at >= self._recorder.interval:
                 self._record()
             if self.trace.done and time.monotonic() > deadline:
                 break
+        if self.time > timed and timed_from < np.inf:
+            self.pace = (time.monotonic() - timed_from) / (self.time - timed)
         if self._sweep > first:
             self._record()
         return self._sweep >= n_draws * self._settings.thin

@@ -43,7 +43,7 @@ def fit(command: Command, order: Order) -> None:
     """Read the table, check every choice, fit, write and show."""
     from ..io import check_folder
     from ..models.command import KINDS, Request
-    from ._results import about_table, beside, deliver, drawn, drawn_before
+    from ._results import about_table, beside, deliver
     from ._tables import choose_columns
 
     folder = order.folder
@@ -59,7 +59,6 @@ def fit(command: Command, order: Order) -> None:
         clear_run(folder)
     options = typed(order.context, ("out", "overwrite", "no_report", "as_json", "quiet"))
     about = about_table(order.file, shlex.join(["countless", command.name, str(order.file), *options]), chosen.label)
-    before = drawn_before(folder)
     with beside(folder, about):
         model, seconds = fitted(model, data, folder, command.doing, request, order.quiet)
     shown = deliver(model, folder, about, report=not order.no_report)
@@ -67,7 +66,7 @@ def fit(command: Command, order: Order) -> None:
         print_json({**shown.summary, "run": str(folder), "files": shown.names, "seconds": round(seconds, 3)})
         return
     if not order.quiet:
-        shown.show(seconds, drawn(model) - before)
+        shown.show(seconds)
 
 
 def fitted(

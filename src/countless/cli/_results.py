@@ -35,38 +35,22 @@ class Delivered(NamedTuple):
         """Files for people."""
         return [str(path) for path in self.paths]
 
-    def show(self, seconds: float, draws: int) -> None:
-        """Everything for the screen, which files there are, and what to do next; so many ``draws`` took this time."""
+    def show(self, seconds: float) -> None:
+        """Everything for the screen, which files there are, and what to do next."""
         show(self.screen)
-        typer.echo(f"{type(self.model.inference_).__name__}, {seconds:.1f} seconds{self._further(seconds, draws)}.")
+        typer.echo(f"{type(self.model.inference_).__name__}, {seconds:.1f} seconds{self._further()}.")
         wrote(self.paths)
         if command_of(self.model).predict is not None:
             typer.echo(f"New rows:  countless predict {self.run} NEW.csv")
 
-    def _further(self, seconds: float, draws: int) -> str:
+    def _further(self) -> str:
         """How long the draws that are suggested would take."""
-        wanted = self.model.posterior_.diagnostics().suggested.get("draws", 0)
-        if draws <= 0 or not wanted:
+        posterior = self.model.posterior_
+        wanted, draws = posterior.diagnostics().suggested.get("draws", 0), posterior.draws
+        left = wanted - max(int(draws.made), draws.shape[1])
+        if left <= 0 or draws.pace <= 0.0:
             return ""
-        left = max(0, wanted - drawn(self.model)) * seconds / draws
-        return f"; to go on to {wanted:,} draws of each chain takes about {duration(left)}"
-
-
-def drawn(model: Any) -> int:
-    """Draws that each chain of a fitted model has made."""
-    draws = model.posterior_.draws
-    return max(int(draws.made), draws.shape[1])
-
-
-def drawn_before(run: Path) -> int:
-    """Draws that each chain of a run has made so far; 0 where there is no run."""
-    from ..runs import RunFolder
-
-    try:
-        draws = RunFolder.open(run).draws()
-    except (OSError, ValueError):
-        return 0
-    return max(int(draws.made), draws.shape[1])
+        return f"; to go on to {wanted:,} draws of each chain takes about {duration(left * draws.pace)}"
 
 
 def deliver(model: Any, run: Path, about: About, report: bool = True, option: str = "--out") -> Delivered:

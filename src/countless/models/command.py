@@ -359,15 +359,19 @@ def column_grid(columns: Sequence[dict[str, Any]]) -> list[Grid | str]:
 
 
 def _with_footnotes(columns: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Columns whose notes leave out, but for a star, what is long and the same in several of them; and that."""
+    """Columns whose notes leave out, but for stars, what is long and the same in several of them; and that."""
     parts = Counter(part for column in columns for part in (column["note"] or "").split("; "))
     common = [part for part, count in parts.items() if count > 1 and len(part) > LONG_NOTE]
-    short = {part: f"{part.partition(',')[0]} {'*' * at}" for at, part in enumerate(common, start=1)}
-    shown = [
-        {**column, "note": "; ".join(short.get(part, part) for part in (column["note"] or "").split("; "))}
-        for column in columns
-    ]
+    stars = {part: "*" * at for at, part in enumerate(common, start=1)}
+    shown = [{**column, "note": _starred(column["note"] or "", stars)} for column in columns]
     return shown, [f"{'*' * at} {part}" for at, part in enumerate(common, start=1)]
+
+
+def _starred(note: str, stars: dict[str, str]) -> str:
+    """A note in which common parts are stars behind the others."""
+    parts = note.split("; ")
+    own = "; ".join(part for part in parts if part not in stars)
+    return " ".join([own, *(stars[part] for part in parts if part in stars)]).strip()
 
 
 def csv_text(lines: Sequence[Sequence[Any]]) -> str:

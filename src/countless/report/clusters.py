@@ -99,17 +99,12 @@ def how_certain(fit: Fit) -> dict[str, str]:
     return fact("How certain are the rows?", share, f"{words} {caution}".rstrip(), state)
 
 
-def how_predictive(fit: Fit) -> dict[str, str] | None:
-    """How well a row is predicted from all others; None where the model does not say so."""
+def how_predictive(fit: Fit) -> str | None:
+    """How well a row is predicted from all others, in a sentence; None where the model does not say so."""
     found = getattr(fit.model, "held_out_", None)
     if found is None:
         return None
-    given = ", given the clusters found" if found.given_clusters else ""
-    words = (
-        f"nats: the mean log density of a row given all others{given}, with a standard error of "
-        f"{found.standard_error:.2g}. The larger, the better; countless compare ranks fits of the same table."
-    )
-    return fact("How well does it predict?", f"{found.mean:.4g}", words)
+    return f"{str(found)[0].upper()}{str(found)[1:]}; the larger, the better the fit predicts (countless compare)."
 
 
 def what_was_read(fit: Fit) -> dict[str, str]:

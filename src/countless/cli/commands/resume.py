@@ -42,11 +42,11 @@ def resume(
     """
     from ... import io
     from ...chains.jobs import LINES, QUIET, showing
-    from .._results import about_run, deliver, drawn, drawn_before
+    from .._results import about_run, deliver
 
     if not quiet:
         say(f"continuing {run} ...")
-    before, start = drawn_before(run), time.perf_counter()
+    start = time.perf_counter()
     with one_line_warnings(), showing(QUIET if quiet else LINES):
         try:
             model = io.resume(run, draws=draws)
@@ -58,4 +58,4 @@ def resume(
         print_json({**shown.summary, "run": str(run), "files": shown.names, "seconds": round(seconds, 3)})
         return
     if not quiet:
-        shown.show(seconds, drawn(model) - before)
+        shown.show(seconds)

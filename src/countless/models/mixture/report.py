@@ -29,13 +29,11 @@ def report_page(model: Any, title: str | None, command: str | None, most_rows: i
     shown = Shown.of(fit.data, fit.labels, most_rows)
     section, tree = about.tree(fit) if isinstance(fit.data, MixtureData) else (None, None)
     cards = [about.how_many(fit), about.how_certain(fit), converged(fit.diagnostics), about.what_was_read(fit)]
-    predictive = about.how_predictive(fit)
-    cards += [] if predictive is None else [predictive]
     return Page(
         title or f"{count(fit.n_rows, 'row')}, {count(len(fit.data.columns), 'column')}",
         about.headline(fit),
         [
-            facts(cards, [fit.words.unknown, unfinished(fit.posterior)]),
+            facts(cards, [fit.words.unknown, unfinished(fit.posterior), about.how_predictive(fit)]),
             about.scatter(fit, shown),
             section,
             about.cluster_profiles(fit),

@@ -311,8 +311,8 @@ def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> I
     # Levels of only a few rows come last: they distinguish a cluster but do not describe it.
     best = np.argmax(np.where(np.maximum(share, others) >= WIDESPREAD, score, score - 1e3), axis=1)
     if len(levels) == 2:
-        # Of two, the one that a cluster has: "toothed: no 100%" and not "toothed: yes 0%".
-        best = np.argmax(share, axis=1)
+        # Of two, the one that a cluster has more often than others: "toothed: no 100%" and not "toothed: yes 0%".
+        best = np.argmax(share - others, axis=1)
     for level in np.unique(best):
         said = column.level_in_words(int(level))
         for cluster, trait in _shares(column.name, said, x[:, level], n):
