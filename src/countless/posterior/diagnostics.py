@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+# What a run is called in files, which may be moved with it.
+ANY_RUN = "RUN"
 # What a verdict may be.
 SETTLED, TOO_FEW, DISAGREE = "settled", "too few draws", "chains disagree"
 # A fit has settled where no R-hat reaches the first and there are as many effective draws as the second: probabilities
@@ -145,17 +147,17 @@ class Diagnostics:
         """One sentence, with how to go on in Python where the fit has not settled."""
         return self.sentence()
 
-    def sentence(self, command_line: bool = False) -> str:
+    def sentence(self, command_line: bool = False, run: str | None = None) -> str:
         """The verdict; where the fit has not settled, how to go on in Python or on the command line.
 
         A run that is kept in a folder goes on where it is; its warm-up stays. Otherwise settings of a longer run are
-        suggested.
+        suggested. ``run`` is what the folder is called, by default where it is.
         """
         if not self.suggested:
             return self.finding
         if self.folder is not None:
             n_draws = self.suggested["draws"]
-            command = shlex.join(["countless", "resume", self.folder, "--draws", str(n_draws)])
+            command = shlex.join(["countless", "resume", run or self.folder, "--draws", str(n_draws)])
             call = f"countless.io.resume({self.folder!r}, draws={n_draws})"
             return f"{self.finding}; go on with {command if command_line else call}."
         if command_line:
@@ -191,7 +193,7 @@ class Diagnostics:
         return {
             "state": self.state,
             "converged": self.converged,
-            "verdict": self.sentence(command_line=True),
+            "verdict": self.sentence(command_line=True, run=ANY_RUN),
             "rhat": rhat,
             "effective_draws": effective,
         }

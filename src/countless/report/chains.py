@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.text import count
 from ..plots.parts.kinds import WORDS, kind_of
-from ..posterior.diagnostics import DISAGREE, SETTLED, SETTLED_RHAT, TOO_FEW, Diagnostics
+from ..posterior.diagnostics import ANY_RUN, DISAGREE, SETTLED, SETTLED_RHAT, TOO_FEW, Diagnostics
 from .sections import Section
 from .widgets import fact, lines
 
@@ -36,7 +36,8 @@ def converged(found: Diagnostics) -> dict[str, str]:
     """
     known = {SETTLED: ("good", "Yes"), TOO_FEW: ("unknown", "Not yet"), DISAGREE: ("bad", "No")}
     state, value = known.get(found.state or "", ("unknown", "Unknown"))
-    return fact("Has the fit converged?", value, found.sentence(command_line=found.folder is not None), state)
+    words = found.sentence(command_line=found.folder is not None, run=ANY_RUN)
+    return fact("Has the fit converged?", value, words, state)
 
 
 def unfinished(posterior: Any) -> str | None:

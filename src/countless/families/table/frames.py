@@ -6,6 +6,7 @@ a missing cell becomes NaN.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +33,11 @@ LARGEST_COUNT = 100
 MOSTLY_NUMBERS = 0.5
 # What is said of a column that is left out because it names the rows.
 A_NAME = "a different text in most rows: a name, not a category"
+AN_ID = "called an id: it names the rows"
+# Columns with such a name and as many different cells as the second are ids.
+CALLED_ID, FEWEST_IDS = re.compile(r"(.*[ _.-])?id", re.IGNORECASE), 20
+# Rows from which a column of text with no cell twice names them.
+FEWEST_NAMES = 5
 # What is said of a column whose family was given.
 ASKED = "as asked"
 # A column with a larger share of missing cells says too little about its correlations.
@@ -71,7 +77,8 @@ def names_of_rows(X: Any, columns: Sequence[Column]) -> tuple[str, list[str]] | 
 
     if isinstance(X, pd.DataFrame) and not pd.api.types.is_numeric_dtype(X.index.dtype):
         return str(X.index.name or ""), [str(name) for name in X.index]
-    found = next((column.name for column in columns if column.family == IGNORED and column.note == A_NAME), None)
+    names = (A_NAME, AN_ID)
+    found = next((column.name for column in columns if column.family == IGNORED and column.note in names), None)
     if found is None:
         return None
     frame = as_frame(X)
@@ -168,6 +175,8 @@ def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Col
         return Column(name, chosen, _levels(cells) if named else None, ASKED, None if style is None else style.code)
     if len(observed) == 0:
         return Column(name, IGNORED, note="empty")
+    if CALLED_ID.fullmatch(name) and observed.nunique() > FEWEST_IDS and not pd.api.types.is_float_dtype(cells.dtype):
+        return Column(name, IGNORED, note=AN_ID)
     if pd.api.types.is_bool_dtype(observed.dtype) or isinstance(cells.dtype, pd.CategoricalDtype):
         return Column(name, "categorical", _levels(cells), "categories")
     if pd.api.types.is_datetime64_any_dtype(cells.dtype):
@@ -205,7 +214,7 @@ def _text_column(name: str, cells: pd.Series, observed: pd.Series) -> Column:
     n_different = observed.astype(str).nunique()
     if n_different == 1:
         return Column(name, IGNORED, note="the same in every row")
-    if n_different > max(20, len(observed) // 2):
+    if n_different > max(20, len(observed) // 2) or n_different == len(observed) >= FEWEST_NAMES:
         _warn_of_numbers(name, observed)
         return Column(name, IGNORED, note=A_NAME)
     levels = _levels(cells)
