@@ -16,7 +16,7 @@ MAP = cl.inference.MAP(restarts=2, perturbations=1)
 
 @pytest.fixture(scope="module")
 def three():
-    X = np.random.default_rng(0).normal(size=(90, 2)) + np.repeat([[0.0], [6.0], [60.0]], 30, axis=0)
+    X = np.random.default_rng(0).normal(size=(90, 2)) + np.repeat([[0.0], [8.0], [24.0]], 30, axis=0)
     return cl.DPMixture("gaussian", inference=MAP, random_state=0, tune=None).fit(X), X
 
 

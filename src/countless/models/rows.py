@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -175,6 +175,33 @@ def _check_table(estimator: BaseEstimator, X: Any, rows: FloatArray, reset: bool
 
 
 # --- bases of estimators ------------------------------------------------------------------------------------------
+
+
+class WithoutDraws:
+    """An estimator that finds one clustering and keeps no draws: what it cannot do, it says in a sentence.
+
+    Attributes
+    ----------
+    instead : str
+        What people may do.
+    """
+
+    instead: ClassVar[str] = (
+        "pickle it, or fit DPMixture or FiniteMixture, which are saved and reported with how sure each row is"
+    )
+
+    def save(self, path: Any) -> None:
+        """Not here: a ValueError says what to do."""
+        raise ValueError(f"{type(self).__name__} keeps no draws to save; {self.instead}")
+
+    def report_page(self, *_: Any) -> None:
+        """Not here: a ValueError says what to do."""
+        raise ValueError(f"{type(self).__name__} has no posterior to report; {self.instead}")
+
+    @property
+    def certainty_(self) -> None:
+        """Not here: an AttributeError says what to do."""
+        raise AttributeError(f"{type(self).__name__} gives each row one cluster, without a probability; {self.instead}")
 
 
 class Rows(BaseEstimator):

@@ -66,3 +66,25 @@ def test_tables_are_read_as_everywhere():
     table.iloc[3, 0] = np.nan
     with pytest.raises(ValueError, match="cells are missing in correlated Gaussian columns, which method 'em'"):
         cl.FiniteMixture(2, random_state=0).fit(table)
+
+
+@pytest.mark.parametrize(
+    ("model", "instead"),
+    [
+        (cl.MixtureSearch(n_components=[1, 2], random_state=0), "use best_estimator_, the mixture that was chosen"),
+        (
+            cl.DPMeans(penalty=50.0),
+            "pickle it, or fit DPMixture or FiniteMixture, which are saved and reported with how",
+        ),
+        (cl.Partitional(2), "pickle it, or fit DPMixture or FiniteMixture, which are saved and reported with how"),
+    ],
+)
+def test_what_keeps_no_draws_says_what_to_do(model, instead, tmp_path):
+    model.fit(X)
+    with pytest.raises(ValueError, match=f"{type(model).__name__} keeps no draws to save; {instead}"):
+        model.save(tmp_path / "model.npz")
+    with pytest.raises(ValueError, match=f"{type(model).__name__} has no posterior to report; {instead}"):
+        cl.report.write(model, tmp_path / "report.html")
+    with pytest.raises(AttributeError, match=f"{type(model).__name__} gives each row one cluster, without a prob"):
+        _ = model.certainty_
+    assert not list(tmp_path.iterdir())

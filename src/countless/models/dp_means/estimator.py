@@ -13,7 +13,7 @@ from ...core.random import as_generator
 from ...core.validate import as_weights, by_size, choose, whole_number
 from ...families import FAMILIES, Family, resolve_family
 from ...families.arrays import one_number
-from ..rows import checked_rows
+from ..rows import WithoutDraws, checked_rows
 from .divergences import Measure, divergences
 from .rows import WeightedRows, distinct_rows, threads
 from .search import solve
@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class DPMeans(WithoutDraws, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """K-means whose number of clusters follows from a penalty for each cluster.
 
     The labels minimise J = the sum over rows of their divergence from the mean of their cluster + ``penalty`` times the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from ...core.validate import as_weights, choose, whole_number
 from ...families import Family
 from ...priors import FiniteDirichlet
 from ..mixture.data import MixtureData
-from ..rows import column_names, family_for, read_rows, row_names, warn_if_implausible
+from ..rows import WithoutDraws, column_names, family_for, read_rows, row_names, warn_if_implausible
 from .criteria import CRITERIA, total_entropy
 from .em import EM, MixtureFit
 from .estimator import PRIOR_WEIGHT, ComponentMixture, FiniteMixture
@@ -25,7 +25,7 @@ from .estimator import PRIOR_WEIGHT, ComponentMixture, FiniteMixture
 FloatArray = NDArray[np.float64]
 
 
-class MixtureSearch(ComponentMixture):
+class MixtureSearch(WithoutDraws, ComponentMixture):
     """Finite mixtures by EM for a range of numbers of components; an information criterion chooses among them.
 
     Parameters
@@ -87,6 +87,8 @@ class MixtureSearch(ComponentMixture):
     >>> search.scores_["n_components"].tolist()
     [1, 2, 3, 4, 5]
     """
+
+    instead: ClassVar[str] = "use best_estimator_, the mixture that was chosen"
 
     def __init__(
         self,

@@ -267,10 +267,10 @@ class DPMixture(Mixture, RunEstimator):
         --------
         >>> import numpy as np
         >>> import countless as cl
-        >>> X = np.random.default_rng(0).normal(size=(90, 2)) + np.repeat([[0.0], [5.0], [60.0]], 30, axis=0)
+        >>> X = np.random.default_rng(0).normal(size=(90, 2)) + np.repeat([[0.0], [8.0], [24.0]], 30, axis=0)
         >>> model = cl.DPMixture(inference="map", random_state=0).fit(X)
         >>> mine = model.relabel(np.repeat(["near", "far"], [60, 30]))
-        >>> model.n_clusters_, mine.n_clusters_, mine.predict([[0.0, 0.0], [60.0, 60.0]]).tolist()
+        >>> model.n_clusters_, mine.n_clusters_, mine.predict([[0.0, 0.0], [24.0, 24.0]]).tolist()
         (3, 2, [1, 0])
         """
         check_is_fitted(self)

@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...core.random import as_generator, spawn
 from ...core.validate import by_size, choose, whole_number
-from ..rows import checked_rows
+from ..rows import WithoutDraws, checked_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-class Partitional(ClusterMixin, BaseEstimator):
+class Partitional(WithoutDraws, ClusterMixin, BaseEstimator):
     """K-means or K-medoids with a given number of clusters.
 
     Parameters
