@@ -53,12 +53,12 @@ def iris() -> cl.DPMixture:
 
 def old_faithful() -> cl.DPMixture:
     """Eruptions and the wait for the next one."""
-    return cl.DPMixture(random_state=0).fit(cl.datasets.load_faithful())
+    return cl.DPMixture("gaussian", random_state=0).fit(cl.datasets.load_faithful())
 
 
 def galaxies() -> cl.DPMixture:
     """Velocities of 82 galaxies."""
-    return cl.DPMixture(random_state=0).fit(cl.datasets.load_galaxies())
+    return cl.DPMixture("gaussian", random_state=0).fit(cl.datasets.load_galaxies())
 
 
 def visitors() -> cl.DPMixture:

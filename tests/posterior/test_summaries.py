@@ -317,7 +317,7 @@ def test_labels_of_any_numbers_and_a_frame(rng):
 
 
 def test_a_fit_is_summarised_by_its_consensus():
-    model = cl.DPMixture(random_state=0).fit(cl.datasets.load_faithful())
+    model = cl.DPMixture("gaussian", random_state=0).fit(cl.datasets.load_faithful())
     found = model.posterior_.summaries()
     np.testing.assert_array_equal([each.size for each in found], np.bincount(model.labels_))
     assert {trait.column for trait in found[0].traits} == {"eruptions", "waiting"}

@@ -180,7 +180,7 @@ def test_the_same_call_goes_on_and_a_different_one_is_refused(tmp_path):
         "tune": (_fresh(tune="sample"), X),
         "inference": (_fresh(dataclasses.replace(ENGINE, thin=2)), X),
         "random_state": (_fresh(random_state=4), X),
-        "choice of columns": (_fresh(), pd.DataFrame(X, columns=["a", "b"])),
+        "choice of columns": (_fresh(family="gaussian"), pd.DataFrame(X, columns=["a", "b"])),
     }
     for word, (model, rows) in different.items():
         with pytest.raises(ValueError, match=f"^checkpoint: .*run holds a run with a different {word}; choose another"):
@@ -227,7 +227,7 @@ def test_every_kind_of_random_state_can_be_resumed(state, tmp_path):
 
 def test_a_frame_keeps_its_names(tmp_path):
     frame = pd.DataFrame(X, columns=["a b", "größe"])
-    model = _fresh().fit(frame, checkpoint=tmp_path / "run")
+    model = _fresh(family="gaussian").fit(frame, checkpoint=tmp_path / "run")
     for twin in (cl.load(tmp_path / "run"), cl.load(model.save(tmp_path / "model")), cl.io.resume(tmp_path / "run")):
         assert twin.feature_names_in_.tolist() == ["a b", "größe"]
         assert twin.posterior_.data.columns == model.posterior_.data.columns

@@ -69,7 +69,7 @@ def clusters(model: Any, columns: Sequence[int | str] | None = None, ax: Axes | 
     Examples
     --------
     >>> import countless as cl
-    >>> model = cl.DPMixture(random_state=0).fit(cl.datasets.load_faithful())
+    >>> model = cl.DPMixture("gaussian", random_state=0).fit(cl.datasets.load_faithful())
     >>> ax = cl.plots.clusters(model)
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('eruptions', 'waiting')

@@ -73,7 +73,7 @@ def density(model: Any, column: int | str | None = None, ax: Axes | None = None)
     Examples
     --------
     >>> import countless as cl
-    >>> model = cl.DPMixture(random_state=0).fit(cl.datasets.load_galaxies())
+    >>> model = cl.DPMixture("gaussian", random_state=0).fit(cl.datasets.load_galaxies())
     >>> cl.plots.density(model).get_xlabel()
     'velocity'
     """

@@ -47,7 +47,7 @@ def summary(model: Any, path: str | os.PathLike[str] | None = None) -> Figure:
     Examples
     --------
     >>> import countless as cl
-    >>> figure = cl.plots.summary(cl.DPMixture(random_state=0).fit(cl.datasets.load_faithful()))
+    >>> figure = cl.plots.summary(cl.DPMixture("gaussian", random_state=0).fit(cl.datasets.load_faithful()))
     >>> len(figure.axes) >= 4
     True
     """

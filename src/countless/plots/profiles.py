@@ -49,7 +49,7 @@ def profiles(model: Any, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import countless as cl
-    >>> model = cl.DPMixture(random_state=0).fit(cl.datasets.load_faithful())
+    >>> model = cl.DPMixture("gaussian", random_state=0).fit(cl.datasets.load_faithful())
     >>> [label.get_text() for label in cl.plots.profiles(model).get_yticklabels()]
     ['eruptions', 'waiting']
     """

@@ -35,7 +35,7 @@ class HeldOut:
     Examples
     --------
     >>> import countless as cl
-    >>> found = cl.DPMixture(random_state=0).fit(cl.datasets.load_faithful()).held_out_
+    >>> found = cl.DPMixture("gaussian", random_state=0).fit(cl.datasets.load_faithful()).held_out_
     >>> len(found.log_density), found.given_clusters
     (272, False)
     """
