@@ -14,6 +14,7 @@ import pytest
 
 import countless as cl
 from cli.conftest import GAUSSIAN, assert_mistake, environment, run, shell
+from countless.core.warnings import InterruptedFit
 
 OPTIONS = {
     "family": (["--family", "guassian"], "--family: 'guassian' is not known; choose one of 'bernoulli', "),
@@ -129,7 +130,7 @@ def test_an_interrupted_fit_says_how_to_continue(here, table, monkeypatch):
     def interrupted(self, X, checkpoint):
         checkpoint.mkdir(exist_ok=True)
         (checkpoint / "run.json").write_text("{}")
-        warnings.warn("the fit was interrupted: 3 draws are kept", stacklevel=2)
+        warnings.warn("the fit was interrupted: 3 draws are kept", InterruptedFit, stacklevel=2)
 
     monkeypatch.setattr(cl.DPMixture, "fit", interrupted)
     result = run("fit", table, *GAUSSIAN, "--ignore", "name")

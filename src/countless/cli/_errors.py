@@ -77,10 +77,11 @@ class one_line_warnings(warnings.catch_warnings):
     """Warnings are one line on standard error; an interrupt that the fit survived is an interrupt."""
 
     def __enter__(self) -> Any:
-        from ..core.warnings import ConvergenceWarning
+        from ..core.warnings import ConvergenceWarning, InterruptedFit
 
         log = super().__enter__()
-        warnings.filterwarnings("error", message="the fit was interrupted")
+        warnings.filterwarnings("default", category=UserWarning)
+        warnings.filterwarnings("error", category=InterruptedFit)
         # What it says is the verdict, which is shown with the results.
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
         warnings.showwarning = lambda message, *_: say(f"warning: {message}")

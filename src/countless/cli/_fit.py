@@ -75,6 +75,7 @@ def fitted(
     """Fit with checkpoints in a folder, and how long it took; an interrupted fit says what is there."""
     from ..chains.jobs import LINES, QUIET, showing
     from ..core.text import count
+    from ..core.warnings import InterruptedFit
 
     finished = folder is not None and (folder / "result.npz").exists()
     begun = folder is not None and (folder / "run.json").exists()
@@ -86,7 +87,7 @@ def fitted(
     with one_line_warnings(), showing(QUIET if quiet else LINES):
         try:
             model = model.fit(data) if folder is None else model.fit(data, checkpoint=folder)
-        except (KeyboardInterrupt, UserWarning):
+        except (KeyboardInterrupt, InterruptedFit):
             raise Interrupted(stopped(folder)) from None
     if finished and not model.posterior_.interrupted and not quiet:
         say(f"{folder} holds this fit, finished: it is reused (--overwrite starts again)")

@@ -5,6 +5,10 @@ from __future__ import annotations
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
 
+class InterruptedFit(UserWarning):
+    """A fit that was interrupted and kept what it had."""
+
+
 class ConvergenceWarning(_SklearnConvergenceWarning):
     """Chains that have not met: the draws do not stand for the posterior yet.
 

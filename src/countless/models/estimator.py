@@ -30,6 +30,7 @@ from ..chains.watch import Watch
 from ..core.files import check_folder
 from ..core.random import as_generator, generator_from, generator_state
 from ..core.text import count
+from ..core.warnings import InterruptedFit
 from ..posterior.diagnostics import warn_if_unmixed
 from ..posterior.posterior import Posterior
 from ..runs import ESTIMATORS, Description, RunFolder, SavedModel, write_model
@@ -124,7 +125,8 @@ class RunEstimator(BaseEstimator):
         with run.watched(self.progress) as watch:
             draws = self._run(problem, description.engine, run.generator(), watch)
             if draws.interrupted and not draws.spent:
-                warnings.warn(f"the fit was interrupted: {_kept(draws, run)}", stacklevel=stacklevel)
+                what = f"the fit was interrupted: {_kept(draws, run)}"
+                warnings.warn(what, InterruptedFit, stacklevel=stacklevel)
             self._take(problem, draws, description, None, run.path)
             run.finish(self, draws)
         if not draws.interrupted:

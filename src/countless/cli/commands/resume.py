@@ -42,6 +42,7 @@ def resume(
     """
     from ... import io
     from ...chains.jobs import LINES, QUIET, showing
+    from ...core.warnings import InterruptedFit
     from .._results import about_run, deliver
 
     if not quiet:
@@ -50,7 +51,7 @@ def resume(
     with one_line_warnings(), showing(QUIET if quiet else LINES):
         try:
             model = io.resume(run, draws=draws)
-        except (KeyboardInterrupt, UserWarning):
+        except (KeyboardInterrupt, InterruptedFit):
             raise Interrupted(stopped(run)) from None
     seconds = time.perf_counter() - start
     shown = deliver(model, run, about_run(run), report=not no_report, option="RUN")
