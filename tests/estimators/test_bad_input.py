@@ -201,6 +201,8 @@ KNOWN = {"family": FAMILY_NAMES, "prior": PRIORS, "inference": ("gibbs", "map", 
 @pytest.mark.parametrize("argument", list(KNOWN))
 @pytest.mark.parametrize("given", ["gausian", "", "CRP ", 3, None, ["gaussian"], np.arange(3), {"a": 1}], ids=repr)
 def test_names_that_do_not_exist(argument, given):
+    if argument == "family" and given is None:
+        return  # the default: chosen by what is handed in
     with pytest.raises((ValueError, TypeError), match=rf"^{argument}: ") as caught:
         model().set_params(**{argument: given}).fit(X)
     _one_sentence(caught)

@@ -62,6 +62,7 @@ def test_every_form_of_the_same_numbers_gives_the_same_draws(form):
     np.testing.assert_array_equal(fitted.predict(given), expected.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore:X. 2 columns hold nothing but 0 and 1")
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.int8, np.uint8, bool])
 def test_narrow_numbers_are_widened_before_any_arithmetic(dtype):
     rows = np.abs(np.round(X)).astype(dtype)
