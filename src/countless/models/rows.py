@@ -245,7 +245,14 @@ class Mixture(ClusterMixin, DensityMixin, Rows):
 
     _mixture: Density
     labels_: IntArray
+    posterior_: Any
     random_state: Any
+
+    @property
+    def row_names_(self) -> list[str] | None:
+        """What rows are called: the index of a frame, or the first column that was read as names."""
+        names = self.posterior_.data.row_names
+        return None if names is None else names.values.tolist()
 
     def _new_rows(self, X: ArrayLike) -> FloatArray:
         check_is_fitted(self)

@@ -278,13 +278,6 @@ class FiniteMixture(ComponentMixture, RunEstimator):
         return None if self._inner is None else self._inner.held_out_
 
     @property
-    def row_names_(self) -> list[str] | None:
-        """What rows are called: the index of a frame, or the first column that was read as names."""
-        check_is_fitted(self)
-        names = self._description.data.row_names
-        return None if names is None else names.values.tolist()
-
-    @property
     def concentration_(self) -> float:
         """Concentration of the prior of the partition; its posterior mean where it was sampled."""
         return float(np.mean(self.posterior_["concentration"]))

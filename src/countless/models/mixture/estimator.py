@@ -313,13 +313,6 @@ class DPMixture(Mixture, RunEstimator):
             self._held_out = held_out(self.posterior_, self._description.data.problem())
         return self._held_out
 
-    @property
-    def row_names_(self) -> list[str] | None:
-        """What rows are called: the index of a frame, or the first column that was read as names."""
-        check_is_fitted(self)
-        names = self._description.data.row_names
-        return None if names is None else names.values.tolist()
-
     def report_page(self, title: str | None = None, command: str | None = None, most_rows: int = 20_000) -> Page:
         """The page that ``countless.report`` writes, with at most ``most_rows`` rows.
 
