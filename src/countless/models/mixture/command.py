@@ -169,7 +169,7 @@ def build(request: Request) -> tuple[Any, pd.DataFrame]:
 
 def _limits(request: Request) -> list[str]:
     """Options about the number of clusters that were given."""
-    return [name for name in ("clusters", "at_most") if request[name] is not None]
+    return [name for name in ("clusters", "at_most") if request.options.get(name) is not None]
 
 
 def _limited(request: Request) -> Any:
