@@ -68,7 +68,7 @@ def stopped(run: Path | None) -> str:
     try:
         chains, draws = RunFolder.open(run).draws().shape
     except ValueError:
-        return f"interrupted before the first draw was kept; countless resume {run} begins again"
+        return f"interrupted before the first draw was kept: continue with countless resume {run}"
     made = f"{count(draws, 'draw')} of each of {count(chains, 'chain')}"
     return f"interrupted; {made} are kept in {run}: continue with countless resume {run}"
 
