@@ -333,7 +333,12 @@ def test_summary_has_its_panels_and_its_sentence(fitted):
     assert " ".join(picture.get_suptitle().split()) == plots.sentence(model)
     picture.draw_without_rendering()
     n_clusters = int(model.labels_.max()) + 1
-    assert plots.sentence(model).startswith(f"{n_clusters} cluster{'s' * (n_clusters > 1)} in {len(X):,} rows")
+    clusters = f"{n_clusters} cluster{'s' * (n_clusters > 1)}"
+    if model.posterior_.diagnostics().state == "chains disagree":
+        assert plots.sentence(model).startswith("Chains disagree")
+        assert plots.sentence(model).endswith(f" in {len(X):,} rows; the consensus of all draws has {clusters}")
+    else:
+        assert plots.sentence(model).startswith(f"{clusters} in {len(X):,} rows")
 
 
 FIGURES = {

@@ -99,10 +99,9 @@ def sentence(model: Any) -> str:
         return f"{found}, as in the labels that were given in place of the clusters found"
     if fit.kind != "sampled":
         return f"{found}: {fit.words.found}, without its uncertainty"
-    if fit.disagreement is not None:
-        rows, counted = count(fit.n_rows, "row"), count(fit.n_clusters, "cluster")
-        words = "cluster" if fit.disagreement == "1" else "clusters"
-        return f"Chains disagree: {fit.disagreement} {words} in {rows}; the consensus of all draws has {counted}"
+    if fit.warning is not None:
+        counted = count(fit.n_clusters, "cluster")
+        return f"{fit.warning} in {count(fit.n_rows, 'row')}; the consensus of all draws has {counted}"
     pmf = fit.posterior.n_clusters_pmf()
     mode = max(pmf, key=lambda k: pmf[k])
     share = percent(float(np.mean(fit.certainty.probability)))

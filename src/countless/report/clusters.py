@@ -31,10 +31,7 @@ MOST_IN_TREE = 60
 
 def headline(fit: Fit) -> str:
     """What was found, in a few words; that chains disagree comes before any number."""
-    found = f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
-    if fit.disagreement is None:
-        return found
-    return f"Chains disagree: {fit.disagreement} {'cluster' if fit.disagreement == '1' else 'clusters'}"
+    return fit.warning or f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
 
 
 # --- facts -----------------------------------------------------------------------------------------------------------

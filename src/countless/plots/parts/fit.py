@@ -75,6 +75,15 @@ class Fit:
             return f"{modes[0]} to {modes[-1]}"
         return " or ".join(part for part in (", ".join(map(str, modes[:-1])), str(modes[-1])) if part)
 
+    @property
+    def warning(self) -> str | None:
+        """That chains disagree, and on what; None where they do not."""
+        if self.disagreement is None:
+            return None
+        alike = len(set(self.modes)) == 1
+        clusters = "cluster" if self.disagreement == "1" else "clusters"
+        return f"Chains disagree{' on which rows belong together' * alike}: {self.disagreement} {clusters}"
+
     # --- models that cluster rows ---------------------------------------------------------------------------------
 
     @cached_property
