@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shlex
 import threading
@@ -204,3 +205,16 @@ def test_runs_are_ranked_and_densities_that_differ_in_kind_are_not(table, here):
     other = cl.DPMixture("gaussian", inference="map", random_state=0).fit(np.arange(5.0)[:, None])
     with pytest.raises(ValueError, match="column 'column 0' is part of the fit 'b' only; fit the same columns"):
         cl.compare({"a": cl.load("one"), "b": other})
+
+
+def test_chains_that_have_the_same_clusters_say_what_they_disagree_on(split):
+    model = copy.copy(split)
+    draws = model.posterior_.draws
+    labels = np.broadcast_to(np.repeat([0, 1], [20, 40]), draws["labels"].shape)
+    apart = draws["log_joint"] + np.array([[0.0], [100.0]])
+    changed = {"labels": labels, "n_clusters": labels.max(axis=2) + 1, "log_joint": apart}
+    other = type(draws)({**draws.arrays, **changed}, draws.fields, draws.axes, draws.kind)
+    model._take(model._description.data.problem(), other, model._description, None)
+    assert cl.plots.sentence(model) == (
+        "Chains disagree on the log joint: 2 clusters in 60 rows; the consensus of all draws has 2 clusters"
+    )

@@ -167,6 +167,15 @@ class Diagnostics:
         return f"{self.finding}; run longer, for example {settings}."
 
     @property
+    def disputed(self) -> str | None:
+        """What the chains disagree on: which rows belong together, or else the quantity of largest R-hat."""
+        if self.state != DISAGREE:
+            return None
+        if self.distance is not None and _too_far(self.distance):
+            return "which rows belong together"
+        return f"the {max(self.quantities, key=lambda each: each.rhat).words}"
+
+    @property
     def largest_rhat(self) -> float:
         """The largest R-hat; NaN with one chain."""
         return max((each.rhat for each in self.quantities), default=np.nan)

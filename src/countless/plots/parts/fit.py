@@ -80,9 +80,8 @@ class Fit:
         """That chains disagree, and on what; None where they do not."""
         if self.disagreement is None:
             return None
-        alike = len(set(self.modes)) == 1
-        clusters = "cluster" if self.disagreement == "1" else "clusters"
-        return f"Chains disagree{' on which rows belong together' * alike}: {self.disagreement} {clusters}"
+        on = f" on {self.diagnostics.disputed}" if len(set(self.modes)) == 1 else ""
+        return f"Chains disagree{on}: {self.disagreement} {'cluster' if self.disagreement == '1' else 'clusters'}"
 
     # --- models that cluster rows ---------------------------------------------------------------------------------
 
