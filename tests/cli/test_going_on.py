@@ -152,6 +152,21 @@ def test_an_interrupt_says_truly_what_is_kept(table, here, monkeypatch):
     )
 
 
+def test_an_interrupt_while_files_are_written_keeps_the_fit(table, here, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cl.plots, "summary", interrupted)
+        result = _fit()
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == (
+        "error: interrupted; table-countless holds the finished fit: countless resume table-countless writes its files"
+    )
+    assert run("resume", "table-countless", "--no-report", "-q").exit_code == 0
+    assert (here / "table-countless" / "labels.csv").is_file()
+
+
 def test_settings_that_change_the_engine_or_cost_much_say_so():
     rng = np.random.default_rng(0)
     model = cl.DPMixture("gaussian", random_state=0, tune=None)

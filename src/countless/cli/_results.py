@@ -19,6 +19,7 @@ from ..core.text import duration
 from ..models.command import About, Grid
 from ._app import finite
 from ._commands import command_of
+from ._errors import Interrupted
 
 
 class Delivered(NamedTuple):
@@ -55,6 +56,15 @@ class Delivered(NamedTuple):
 
 def deliver(model: Any, run: Path, about: About, report: bool = True, option: str = "--out") -> Delivered:
     """Write the files of a finished fit into its folder."""
+    try:
+        return _written(model, run, about, report, option)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted; {run} holds the finished fit: countless resume {run} writes its files"
+        ) from None
+
+
+def _written(model: Any, run: Path, about: About, report: bool, option: str) -> Delivered:
     from ..io import write_together
     from ..report import render
 
