@@ -111,6 +111,7 @@ def test_two_clusters_far_from_zero(name, engine):
     np.testing.assert_array_equal(_sound(name, rows, engine).labels_, alternating(10))
 
 
+@pytest.mark.filterwarnings("ignore:X. 1 column holds nothing but 0 and 1")
 @both_engines
 @real_families
 def test_two_clusters_of_two_values(name, engine):
