@@ -106,9 +106,10 @@ def exact_posterior(family, X, prior):
     return np.exp(log_joint - np.logaddexp.reduce(log_joint))
 
 
-def run_chain(X, lengths, family, law, moves, rng, thin=1, n_draws=N_DRAWS, keep=None):
+def run_chain(X, lengths, family, law, moves, rng, thin=1, n_draws=N_DRAWS, keep=None, row_weight=1.0):
     """Labels (draw, step) of a chain, and what ``keep`` says of each state."""
-    state = State(Problem.of(X, np.array(lengths), family, law), np.zeros(len(X), dtype=np.int64))
+    problem = Problem.of(X, np.array(lengths), family, law, row_weight=row_weight)
+    state = State(problem, np.zeros(len(X), dtype=np.int64))
     schedule = Schedule(moves)
     labels, kept = np.empty((n_draws, len(X)), dtype=np.int64), []
     for _ in range(WARMUP):

@@ -28,6 +28,8 @@ class SequenceData(Data):
     lengths : array of int (sequence,)
     left_open : tuple of str
         Hyperparameters of the family that nobody has set, so that they may be learned.
+    row_weight : float
+        What each row counts for.
     """
 
     noun: ClassVar[str] = "sequences"
@@ -35,6 +37,7 @@ class SequenceData(Data):
     prior: Any
     lengths: NDArray[np.int64]
     left_open: tuple[str, ...] = ()
+    row_weight: float = 1.0
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The rows and the lengths."""
@@ -47,6 +50,7 @@ class SequenceData(Data):
             "choice of columns": list(self.columns),
             "transitions": self.prior,
             "left open": list(self.left_open),
+            "row weight": self.row_weight,
         }
 
     @classmethod
@@ -72,9 +76,12 @@ class SequenceData(Data):
         left_open = tuple(settings["left open"])
         if not set(left_open) <= set(family.offered()):
             raise ValueError("it learns hyperparameters that its family does not have")
-        return cls(rows, tuple(columns), family, law, lengths, left_open)
+        weight = float(settings.get("row weight", 1.0))
+        if not 0.0 < weight <= 1.0:
+            raise ValueError(f"its rows have the weight {weight}")
+        return cls(rows, tuple(columns), family, law, lengths, left_open, weight)
 
     def problem(self) -> Problem:
         """The problem that engines solve."""
-        problem = Problem.of(self.rows, self.lengths, self.family, self.prior, self.left_open)
+        problem = Problem.of(self.rows, self.lengths, self.family, self.prior, self.left_open, self.row_weight)
         return problem.learning() if self.left_open else problem

@@ -33,6 +33,7 @@ from .data import SequenceData
 from .engines.choice import resolve_inference
 from .posterior import SequencePosterior
 from .predictive import Fitted, Forecast, Predictor
+from .row_weight import resolve_row_weight
 from .sequences import Sequences, as_lengths
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
     inference : str or inference object
         How the posterior is found: ``"auto"`` (default: sampling, or variational for long sequences), ``"gibbs"``,
         ``"beam"``, ``"weak-limit"``, ``"variational"``, ``"map"``, or an object of ``countless.inference``.
+    row_weight : float or "auto"
+        What each row counts for, at most 1. Where rows of one state hold on to the rows before them, as positions of a
+        movement do, they say less than as many independent rows, and each counted as one makes far too many states.
+        ``"auto"`` (default) finds a weight for such sequences by what is predicted of stretches left out, and leaves
+        others at 1.
     random_state : None, int, Generator or RandomState
         Seed. The same seed gives the same draws whatever the number of threads.
     progress : bool, optional
@@ -87,6 +93,7 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         Of each step: the ``probability`` of its state, the ``runner_up`` (-1: none) and its ``runner_up_probability``.
     family_, transitions_, inference_ : the objects in use, with every number set.
         Numbers that were drawn have their posterior mean.
+    row_weight_ : float
     lengths_ : array of int (sequence,)
     sequence_ : str or None
         Column of the table that had the ids of the sequences, where the command line was given one.
@@ -125,6 +132,7 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         random_state: Any = None,
         progress: bool | None = None,
         warm_start: bool = False,
+        row_weight: float | str = "auto",
     ) -> None:
         self.family = family
         self.transitions = transitions
@@ -132,6 +140,7 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         self.random_state = random_state
         self.progress = progress
         self.warm_start = warm_start
+        self.row_weight = row_weight
 
     def fit(
         self,
@@ -172,9 +181,9 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         columns = untuned.describe_columns(column_names(self))
         if left_open:
             columns = with_notes(columns, untuned, rows)
-        return self._fit(
-            SequenceData(rows, columns, untuned, law, self.lengths_, left_open), checkpoint, checkpoint_every, rng
-        )
+        data = SequenceData(rows, columns, untuned, law, self.lengths_, left_open)
+        data = replace(data, row_weight=resolve_row_weight(self.row_weight, data.problem(), rng))
+        return self._fit(data, checkpoint, checkpoint_every, rng)
 
     def _accept(self, problem: Any, draws: Draws, data: SequenceData, result: Arrays | None) -> None:
         data = replace(data, rows=data.rows.copy())
@@ -188,6 +197,7 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         else:
             self.labels_ = self.posterior_.consensus()
         self.n_states_ = int(self.labels_.max()) + 1
+        self.row_weight_ = data.row_weight
         law = problem.transitions
         self.transitions_ = law.with_numbers({name: float(draws[name].mean()) for name in law.laws})
         factors = self.posterior_.typical_factors()
@@ -257,7 +267,7 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
 
         fitted = self._predictor.consensus
         local, _ = local_rows(fitted.problem, rows)
-        return fitted, fitted.scores(local), first_steps(lengths, len(rows))
+        return fitted, fitted.weighted_scores(local), first_steps(lengths, len(rows))
 
     def _smoothed(self, rows: FloatArray, lengths: IntArray) -> FloatArray:
         fitted, scores, first = self._scores(rows, lengths)

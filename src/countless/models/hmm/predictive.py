@@ -67,6 +67,7 @@ class Fitted(NamedTuple):
         clusters = problem.family.allocate(n + 1, problem.hyper)
         known = problem.rows if rows is None else rows
         add_by_label(problem.hyper, known, NO_WEIGHTS, labels, clusters.statistics, clusters.work)
+        clusters.statistics[:] *= problem.row_weight
         refresh_all(problem.hyper, *clusters)
         return cls(problem, clusters, chain_of(fixed, counts, *base))
 
@@ -80,6 +81,21 @@ class Fitted(NamedTuple):
         out = np.empty((len(local), len(self.clusters.statistics)))
         log_predictives_of(self.problem.hyper, *self.clusters, local, out)
         return out
+
+    def weighted_scores(self, local: FloatArray) -> FloatArray:
+        """What rows say of the states they are in: their log densities times the weight of a row."""
+        return self.problem.row_weight * self.scores(local)
+
+    def log_densities(self, local: FloatArray, first: NDArray[np.bool_]) -> FloatArray:
+        """Log density of each row given those before it in its sequence."""
+        scores = self.scores(local)
+        if self.problem.row_weight == 1.0:
+            return self.chain.filtered(scores, first)[1]
+        after = self.chain.filtered(self.problem.row_weight * scores, first)[0]
+        before = np.concatenate([after[:1], after[:-1]]) @ self.chain.transition
+        before[first] = self.chain.start
+        with np.errstate(divide="ignore"):
+            return np.asarray(logsumexp(scores + np.log(before), axis=1))
 
     def emit(self, states: IntArray, rng: np.random.Generator) -> FloatArray:
         """Rows in the user's units from these states, the parameters of each drawn once."""
@@ -193,7 +209,7 @@ class Predictor:
         begins = np.flatnonzero(first)
         for at, number in enumerate(picked):
             fitted = self.of_draw(int(number))
-            each = fitted.chain.filtered(fitted.scores(local), first)[1]
+            each = fitted.log_densities(local, first)
             sums[at] = np.concatenate([np.cumsum(part) for part in np.split(each, begins[1:])])
         means = logsumexp(sums, axis=0) - np.log(len(picked))
         before = np.append(0.0, means[:-1])
@@ -214,7 +230,7 @@ class Predictor:
             else:
                 begins = np.zeros(len(local), dtype=np.bool_)
                 begins[0] = True
-                before = fitted.chain.filtered(fitted.scores(local), begins)[0][-1]
+                before = fitted.chain.filtered(fitted.weighted_scores(local), begins)[0][-1]
             for _ in range(count):
                 path = fitted.chain.simulate(steps, rng, before)
                 rows.append(fitted.emit(path, rng))

@@ -30,6 +30,8 @@ N_STATES = "n_states"
 KEEP_BELOW = 64e6
 # Rows of sequences longer than this that a start is made from; the others join the nearest of its clusters.
 MOST_STARTING = 3000
+# Stretches that the part of long sequences is made of.
+STRETCHES = 20
 STARTS = ("one", "sequential", "greedy", "prior")
 DISPERSED = ("one", "sequential", "prior", "greedy")
 
@@ -43,10 +45,13 @@ class Problem(FamilyProblem):
     transitions : Transitions
         Resolved.
     lengths : array of int (sequence,)
+    row_weight : float
+        Power that the density of each row is raised to, see ``row_weight``.
     """
 
     transitions: Transitions = None  # type: ignore[assignment]  # set by ``of``: fields of the base have defaults
     lengths: IntArray = None  # type: ignore[assignment]
+    row_weight: float = 1.0
 
     @classmethod
     def of(
@@ -56,10 +61,11 @@ class Problem(FamilyProblem):
         family: Family,
         transitions: Transitions,
         left_open: tuple[str, ...] = (),
+        row_weight: float = 1.0,
     ) -> Problem:
         """Prepare rows ``X`` of sequences of these lengths for a resolved family."""
-        lengths = np.asarray(lengths, dtype=np.int64)
-        return cls.prepared(X, family, None, left_open, transitions=transitions.resolve(), lengths=lengths)
+        lengths, law = np.asarray(lengths, dtype=np.int64), transitions.resolve()
+        return cls.prepared(X, family, None, left_open, transitions=law, lengths=lengths, row_weight=row_weight)
 
     def under(self, transitions: Transitions) -> Problem:
         """The same sequences under another transition law."""
@@ -71,6 +77,18 @@ class Problem(FamilyProblem):
         if begins[0] != 0:
             begins = np.append(0, begins)
         return replace(self.some(which), lengths=np.diff(begins))
+
+    def stretches(self, n_steps: int, rng: np.random.Generator) -> Problem:
+        """About so many steps, in some stretches of long sequences; short sequences as they are."""
+        n = self.n_rows
+        if n <= 1.2 * n_steps:
+            return self
+        length = n_steps // STRETCHES
+        begins = np.arange(STRETCHES) * (n // STRETCHES) + rng.integers(0, n // STRETCHES - length, size=STRETCHES)
+        steps = (begins[:, None] + np.arange(length)).ravel()
+        first = self.first[steps]
+        first[::length] = True
+        return replace(self.some(steps), lengths=np.diff(np.append(np.flatnonzero(first), len(steps))))
 
     # --- the contract of a problem -----------------------------------------------------------------------------------
 
@@ -136,6 +154,11 @@ class Problem(FamilyProblem):
         log_predictives_of(partition.hyper, statistics, cache, arrays.work, self.rows, out)
         return np.argmax(out, axis=1)
 
+    @property
+    def log_jacobian(self) -> float:
+        """What turns a log density of all cells that were seen, in local units, into one in the user's."""
+        return self.row_weight * self.table.log_jacobian
+
     def thaw(self, frozen: Frozen) -> State:
         """The state that was frozen; ValueError where it is none of this problem."""
         from .state import State
@@ -156,9 +179,11 @@ class Problem(FamilyProblem):
         return self.statistics_of(self.rows)
 
     def statistics_of(self, rows: FloatArray) -> FloatArray:
-        """Statistics of rows as kernels take them."""
+        """Statistics of rows as kernels take them, times the weight of a row."""
         out = np.empty((len(rows), self.layout.statistics))
         row_statistics_of(self.base, rows, out)
+        if self.row_weight != 1.0:
+            out *= self.row_weight
         return out
 
     def statistics(self, which: slice, rows: FloatArray | None = None) -> FloatArray:

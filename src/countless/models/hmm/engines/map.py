@@ -177,7 +177,7 @@ def _relabelled(state: State, labels: IntArray) -> State:
 
 
 def _swept(rng: np.random.Generator, state: State) -> State | None:
-    if state.n_rows > MOST_SWEPT:
+    if state.n_rows > MOST_SWEPT or state.problem.row_weight != 1.0:
         return None
     trial = state.copy()
     for _ in range(20):

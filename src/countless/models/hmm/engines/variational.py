@@ -7,7 +7,7 @@ bound on all of them rises.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,8 +31,7 @@ from ..problem import Problem
 from ..state import State
 from .mean_field import MeanField, Sums
 
-# Stretches that the part of long sequences is made of, and labels that are kept as draws: this many numbers at most.
-STRETCHES = 20
+# Labels that are kept as draws: this many numbers at most.
 MOST_LABELS = 10_000_000
 # Pairs of states that are tried for a merge after each climb.
 MOST_PAIRS = 6
@@ -110,7 +109,7 @@ class HMMVariational(Inference):
         if law.base_shapes(1) is not None and law.opening(0)[0] != 1.0:
             raise ValueError(f"inference: {type(law).__name__} has no sticks; choose 'gibbs' or another sampler")
         first, second, third = spawn(rng, 3)
-        part = _stretches(problem, self.start_steps, first)
+        part = problem.stretches(self.start_steps, first)
         restarts = self.restarts or max(1, min(4, 8_000 // problem.n_rows))
 
         def one_search(number: int, stream: np.random.Generator, monitor: Monitor) -> _Ascent | None:
@@ -231,20 +230,6 @@ class HMMVariational(Inference):
         for name, value in field.problem.log_factors.items():
             arrays[f"log_factors/{name}"] = np.broadcast_to(value, (1, n_draws, *np.shape(value))).copy()
         return Draws(arrays, problem.fields, problem.axes, APPROXIMATION, interrupted)
-
-
-def _stretches(problem: Problem, n_steps: int, rng: np.random.Generator) -> Problem:
-    """Some stretches of long sequences; short ones as they are."""
-    n = problem.n_rows
-    if n <= 1.2 * n_steps:
-        return problem
-    length = n_steps // STRETCHES
-    begins = np.arange(STRETCHES) * (n // STRETCHES) + rng.integers(0, n // STRETCHES - length, size=STRETCHES)
-    steps = (begins[:, None] + np.arange(length)).ravel()
-    first = problem.first[steps]
-    first[::length] = True
-    lengths = np.diff(np.append(np.flatnonzero(first), len(steps)))
-    return replace(problem.some(steps), lengths=lengths)
 
 
 def _field_of(problem: Problem, state: State, law: Any = None) -> MeanField:
