@@ -93,6 +93,13 @@ OPTIONS = (
         default="auto",
         choices=_engines,
     ),
+    Option(
+        "row_weight",
+        "What each row counts for, at most 1: less where rows of one state are like the rows before them, as in a "
+        "movement. auto finds out.",
+        default="auto",
+        metavar="NUMBER",
+    ),
     *CHAIN_OPTIONS,
 )
 
@@ -125,8 +132,21 @@ def build(request: Request) -> tuple[Any, Any]:
             f"column {column!r} has a missing cell in row {error.row + 1}; choose --family auto, which takes missing "
             "cells, or leave it out with --ignore"
         ) from None
-    model = InfiniteHMM(request["family"], request["transitions"], engine, request["seed"])
+    weight = _row_weight(request["row_weight"])
+    model = InfiniteHMM(request["family"], request["transitions"], engine, request["seed"], row_weight=weight)
     return model, sequences
+
+
+def _row_weight(written: str) -> float | str:
+    if written == "auto":
+        return written
+    try:
+        value = float(written)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 1.0:
+        raise ValueError(f"--row-weight must be auto or a number above 0 and at most 1, got {written!r}")
+    return value
 
 
 def sequences_of(table: pd.DataFrame, sequence: str | None, time: str | None, file: Any = "the table") -> Any:
@@ -177,6 +197,8 @@ def results(model: Any, about: About) -> Results:
         "data": {"file": about.file, "rows": len(model.labels_), "sequences": len(model.lengths_)},
         "family": plain(model.family_),
         "transitions": plain(model.transitions_),
+        "row_weight": model.row_weight_,
+        "bound_reached": model.bound_reached_,
         "inference": plain(model.inference_),
         "seed": model.random_state if isinstance(model.random_state, int) else None,
         "command": about.command,

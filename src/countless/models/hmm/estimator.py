@@ -31,7 +31,7 @@ from ..rows import Rows, column_names, read_new_rows, read_rows
 from .command import COMMAND
 from .data import SequenceData
 from .engines.choice import resolve_inference
-from .posterior import SequencePosterior
+from .posterior import SequencePosterior, bound_reached, warn_of_bound
 from .predictive import Fitted, Forecast, Predictor
 from .row_weight import resolve_row_weight
 from .sequences import Sequences, as_lengths
@@ -94,6 +94,8 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
     family_, transitions_, inference_ : the objects in use, with every number set.
         Numbers that were drawn have their posterior mean.
     row_weight_ : float
+    bound_reached_ : float or None
+        Share of the draws that use every state that ``WeakLimit`` allows; None for other engines.
     lengths_ : array of int (sequence,)
     sequence_ : str or None
         Column of the table that had the ids of the sequences, where the command line was given one.
@@ -183,7 +185,9 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
             columns = with_notes(columns, untuned, rows)
         data = SequenceData(rows, columns, untuned, law, self.lengths_, left_open)
         data = replace(data, row_weight=resolve_row_weight(self.row_weight, data.problem(), rng))
-        return self._fit(data, checkpoint, checkpoint_every, rng)
+        self._fit(data, checkpoint, checkpoint_every, rng)
+        warn_of_bound(self.bound_reached_, self.inference_)
+        return self
 
     def _accept(self, problem: Any, draws: Draws, data: SequenceData, result: Arrays | None) -> None:
         data = replace(data, rows=data.rows.copy())
@@ -231,6 +235,12 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         from ...core.text import count
 
         return f"{count(self.n_states_, 'state')} in {count(len(self.labels_), 'step')}"
+
+    @property
+    def bound_reached_(self) -> float | None:
+        """Share of the draws that use every state that ``WeakLimit`` allows."""
+        check_is_fitted(self, "posterior_")
+        return bound_reached(self.inference_, self.posterior_)
 
     @property
     def certainty_(self) -> Certainty:

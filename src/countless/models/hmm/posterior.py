@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...core.warnings import ConvergenceWarning
 from ...posterior.partition.posterior import PartitionPosterior
 from ...posterior.partition.summaries import ClusterSummary, summarise
 from ...posterior.posterior import FloatArray, IntArray
 from .problem import N_STATES
+
+# Share of draws at the bound of a weak limit from which users are warned.
+OFTEN = 0.05
 
 
 class Changes(NamedTuple):
@@ -140,3 +145,22 @@ class SequencePosterior(PartitionPosterior):
             "observed_data": {"rows": (self.data.rows, ("step", "column"))},
             "attrs": {"family": type(self.data.family).__name__, "transitions": type(self.data.prior).__name__},
         }
+
+
+def bound_reached(engine: Any, posterior: SequencePosterior) -> float | None:
+    """Share of the draws that use every state that the engine allows; None for engines without a bound of their own."""
+    most = getattr(engine, "n_states", None)
+    if most is None or posterior.data.prior.most is not None:
+        return None
+    return float(np.mean(posterior.n_states >= most))
+
+
+def warn_of_bound(share: float | None, engine: Any, stacklevel: int = 3) -> None:
+    """Warn where many draws have reached the bound."""
+    if share is not None and share > OFTEN:
+        warnings.warn(
+            f"{100.0 * share:.0f}% of the draws use all {engine.n_states} states that the engine allows; "
+            "give it a larger n_states",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )

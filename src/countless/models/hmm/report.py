@@ -44,7 +44,10 @@ def _how_many(model: Any) -> dict[str, str]:
     pmf = posterior.n_states_pmf()
     low, high = (int(np.quantile(posterior.n_states, q, method="inverted_cdf")) for q in (0.025, 0.975))
     span = f"{low}" if low == high else f"{low} to {high}"
-    return fact("How many states?", str(k), f"Probability {percent(pmf.get(k, 0.0))}; 95% of the draws have {span}.")
+    words = f"Probability {percent(pmf.get(k, 0.0))}; 95% of the draws have {span}."
+    if model.bound_reached_:
+        words += f" {percent(model.bound_reached_)} of the draws use every state that the engine allows."
+    return fact("How many states?", str(k), words)
 
 
 def _how_sure(model: Any) -> dict[str, str]:
@@ -85,6 +88,10 @@ def _series(model: Any) -> Section:
         remarks.append(f"The first {MOST_COLUMNS} of {len(data.names)} columns.")
     if len(data.lengths) > 1:
         remarks.append(f"{count(len(data.lengths), 'sequence')} share these states.")
+    if model.row_weight_ < 1.0:
+        remarks.append(
+            f"Rows are much like those before them, so each counts for {model.row_weight_:.3g} of a row (row_weight)."
+        )
     words = f"Series with {count(model.n_states_, 'state')} as coloured bands."
     return image(
         "states", "Which state when?", render(pictures(model)), words, note=note, remarks=tuple(remarks), link="States"

@@ -34,9 +34,9 @@ from .state import State
 
 # Weights that are tried, in this order, until one predicts worse than the best.
 WEIGHTS = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)
-# Correlation of neighbours below which rows count for one each (it would be a weight of a half), and pairs of
-# neighbours in one visit that it takes to know.
-CORRELATED, FEWEST_PAIRS = 1.0 / 3.0, 30
+# Correlation of neighbours below which rows count for one each, and pairs of neighbours in one visit that it takes to
+# know.
+CORRELATED, FEWEST_PAIRS = 0.1, 30
 # Steps that are looked at; stretches that they are cut into, and the shortest; folds.
 MOST_STEPS, STRETCHES, SHORTEST, FOLDS = 2000, 18, 20, 3
 # Sweeps of a short fit; the second half is kept, one of so many.

@@ -23,8 +23,8 @@ from .sampling import SequenceSampler
 class WeakLimit(SequenceSampler):
     """Blocked Gibbs sampling of whole paths among at most so many states.
 
-    The transition law is replaced by its weak limit, ``cl.transitions.WeakLimitHDP``; where draws use nearly all states
-    (``posterior_.n_states``) the bound was too small.
+    The transition law is replaced by its weak limit, ``cl.transitions.WeakLimitHDP``. Where draws use all states the
+    bound was too small: ``bound_reached_`` is their share, and a fit with more than a few of them warns.
 
     Parameters
     ----------
