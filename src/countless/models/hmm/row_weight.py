@@ -6,7 +6,8 @@ n (1 - r) / (1 + r) independent ones. Counted as n they make every passing posit
 of each row is raised to a power w <= 1 (Miller and Dunson 2019, *Robust Bayesian inference via coarsening*); family,
 transitions and engines stay as they are.
 
-w is 1 unless rows of a short fit are correlated within visits of their states. Then it is one of a few weights, by the
+w is 1 where the number of states has a bound, so that there cannot be too many, or where cells are drawn; and unless
+rows of a short fit are correlated within visits of their states. Then it is one of a few weights, by the
 log density of whole stretches that were left out, as rows of the mixture of all states: neighbours of single rows left
 out would be with the fitted ones and tell what they were; and the more states there are, the better each row says where
 the next one is, whether or not states look like that anywhere else.
@@ -38,7 +39,7 @@ WEIGHTS = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)
 # know.
 CORRELATED, FEWEST_PAIRS = 0.1, 30
 # Steps that are looked at; stretches that they are cut into, and the shortest; folds.
-MOST_STEPS, STRETCHES, SHORTEST, FOLDS = 2000, 18, 20, 3
+MOST_STEPS, STRETCHES, SHORTEST, FOLDS = 2000, 12, 20, 3
 # Sweeps of a short fit; the second half is kept, one of so many.
 SWEEPS, THIN = 80, 5
 
@@ -46,7 +47,7 @@ SWEEPS, THIN = 80, 5
 def resolve_row_weight(weight: Any, problem: Problem, rng: np.random.Generator) -> float:
     """The weight as a number: the one that was given, or found for ``"auto"``."""
     if isinstance(weight, str) and weight == "auto":
-        if problem.draws_missing:
+        if problem.draws_missing or problem.transitions.most is not None:
             return 1.0
         with one_blas_thread():
             return found_row_weight(problem, *spawn(rng, 1))
