@@ -34,6 +34,8 @@ from .sampling import drawn_matrix
 OBSERVATIONS = ("auto", "gaussian", "bernoulli")
 # Draws that the aggregate is found from.
 AGGREGATED = 500
+# Mean probability of the objects of an attribute to have it, from which it is shown.
+LIKELY = 0.5
 
 
 @register_estimator("LatentAttributes")
@@ -226,9 +228,20 @@ class LatentAttributes(RunEstimator):
         which = posterior.spaced(AGGREGATED) if posterior.is_sampled else [posterior.best()]
         drawn = [posterior.labels(int(number)) for number in which]
         free = [labels[n_known:] for labels in drawn]
-        found = least_expected_loss(free) if posterior.is_sampled else free[0][(free[0] >= 0).sum(axis=1) > 1]
+        found = self._likely(least_expected_loss(free)) if posterior.is_sampled else _shared(free[0])
         known = self._known_point(drawn)
         return np.vstack([known, _ordered(found)]) if len(found) or len(known) else found
+
+    def _likely(self, labels: IntArray) -> IntArray:
+        """Attributes that objects have with a probability of one half or more on average.
+
+        One with a cluster for fewer than two objects must be as sure of its clusters.
+        """
+        has, same = memberships(self.posterior_, labels)
+        inside = labels >= 0
+        sizes, clusters = inside.sum(axis=1), labels.max(axis=1, initial=-1) + 1
+        sure, settled = ((part * inside).sum(axis=1) >= LIKELY * sizes for part in (has, same))
+        return labels[sure & (settled | (2 * clusters <= sizes))]
 
     def _known_point(self, drawn: list[IntArray]) -> IntArray:
         """Known attributes with the most probable category where nobody knows it."""
@@ -345,6 +358,11 @@ def _checked(labels: IntArray, data: AttributesData) -> IntArray:
     if labels.min(initial=0) < -1 or not all(each) or len(labels) < len(data.known.levels):
         raise ValueError("its solution is no set of attributes")
     return labels
+
+
+def _shared(labels: IntArray) -> IntArray:
+    """Attributes of at least two objects."""
+    return labels[(labels >= 0).sum(axis=1) > 1]
 
 
 def _ordered(labels: IntArray) -> IntArray:

@@ -11,6 +11,8 @@ from .figures import layout_figure, matrix_figure, membership_figure
 
 # Names that are listed of a cluster.
 MOST_NAMES = 30
+# Attributes whose weights are drawn, and clusters of each.
+MOST_ATTRIBUTES, MOST_CLUSTERS = 6, 30
 FOLLOWED = ("n_shared", "concentration", "cluster_concentration", "bias", "noise")
 
 
@@ -26,7 +28,7 @@ def sections(model: Any) -> list[Any]:
         found.append(
             report.image("memberships", "Who has which attribute?", figure, "Objects by attributes.", note=note)
         )
-        found.append(_weights(model))
+        found += _weights(model)
     found.append(report.image("matrix", "The matrix and the model", matrix_figure(model), "R, sorted, and its sums."))
     places = layout_figure(model)
     if places is not None:
@@ -61,19 +63,18 @@ def _members(model: Any) -> Any:
     return report.table("attributes", "Attributes and their clusters", header, lines, note=note)
 
 
-def _weights(model: Any) -> Any:
+def _weights(model: Any) -> list[Any]:
     from ... import report
 
-    lines: list[list[Any]] = [
-        [title, c, d, float(f"{square[c, d]:.4g}")]
-        for title, square in zip(_names_of(model), model.weights_, strict=True)
-        for c in range(len(square))
-        for d in range(len(square) if model.posterior_.data.directed else c + 1)
-    ]
+    found: list[Any] = []
     note = f"What a pair of objects gains from an attribute that both have, beside the bias of {model.bias_:.4g}."
-    return report.table(
-        "weights", "Weights between clusters", ["attribute", "cluster", "cluster ", "weight"], lines, note=note
-    )
+    for m, (title, square) in enumerate(zip(_names_of(model), model.weights_, strict=True)):
+        if 1 < len(square) <= MOST_CLUSTERS and len(found) < MOST_ATTRIBUTES:
+            sizes = [int((model.clusters_[:, m] == c).sum()) for c in range(len(square))]
+            names = [f"{c} ({size})" for c, size in enumerate(sizes)]
+            heading = f"Weights between the clusters of attribute {title}"
+            found.append(report.heatmap(f"weights-{m + 1}", heading, square, names, names, "weight", note=note))
+    return found
 
 
 def _cumulative(model: Any) -> Any:
