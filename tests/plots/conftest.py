@@ -13,7 +13,7 @@ import countless as cl
 from by_hand import posterior_of
 from countless.core.validate import by_first_appearance
 from countless.core.warnings import ConvergenceWarning
-from countless.posterior.data import Data
+from countless.models.mixture.data import MixtureData
 
 SHORT = cl.inference.CollapsedGibbs(chains=2, draws=40, warmup=40)
 
@@ -79,7 +79,7 @@ def by_hand(rows, family, labels, draws, prior=None):
         posterior_=posterior_of(
             draws,
             log_joint=np.arange(float(draws[..., 0].size)).reshape(draws.shape[:2]),
-            data=Data(rows, family.describe_columns(names), family, prior),
+            data=MixtureData(rows, family.describe_columns(names), family, prior),
         ),
     )
 

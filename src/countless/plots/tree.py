@@ -72,7 +72,7 @@ def tree(model: Any, ax: Axes | None = None, n_groups: int | None = None) -> Axe
     ax.minorticks_off()
     ax.set_ylim(0.0, 10.0 * found.n_clusters)
     ax.set_xlabel("overlap of the clusters that join")
-    note = "two that overlap less than the dashed line are two groups" if n_groups is None else ""
+    note = "joined left of the line: one group" if n_groups is None else ""
     headline(ax, f"Which clusters overlap? {count(int(groups.max()) + 1, 'group')}", note)
     return ax
 
