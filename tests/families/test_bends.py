@@ -110,8 +110,8 @@ def test_what_people_see_is_in_their_units(fitted):
     model, frame, _ = fitted
     low, high = np.nanquantile(frame["income"], [0.01, 0.99])
     drawn, _ = model.sample(400)
-    assert low < np.median(drawn[:, 0]) < high
-    assert drawn[:, 0].min() > -low
+    assert low < np.median(drawn["income"]) < high
+    assert drawn["income"].min() > -low
     filled = model.posterior_.impute()
     assert low < np.median(filled.draws) < high
     grid = np.linspace(0.0, 60.0 * high, 200_001)
