@@ -61,7 +61,7 @@ def mocap(folder: Path) -> None:
     for engine in ENGINES:
         for seed in SEEDS:
             model = cl.InfiniteHMM(inference=engine, random_state=seed)
-            model, seconds = timed(lambda model=model: model.fit(X, lengths))
+            model, seconds = timed(lambda model=model: model.fit(X, lengths=lengths))
             words = f"{model.n_states_} states, row weight {model.row_weight_}"
             say(f"countless {engine}, seed {seed}: {words}, {hamming(model.labels_, truth):.3f}, {seconds:.1f} s")
     for kind in ("diag", "full"):
