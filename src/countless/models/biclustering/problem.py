@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .state import State
 
 SIDES = ("row", "column")
+# Share of stored cells up to which most blocks that an item joins get zeros only.
+MOST_STORED = 0.2
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,12 @@ class Problem:
     def tied(self) -> bool:
         """Whether rows and columns are the same items."""
         return len(self.priors) == 1
+
+    @cached_property
+    def is_sparse(self) -> bool:
+        """Whether moves keep what one more item of zeros does to each block (``moves.view.Gaps``)."""
+        few = len(self.matrix.values) <= MOST_STORED * self.shape[0] * self.shape[1]
+        return few and not self.tied and all(bool(np.all(part == 1.0)) for part in self.table.prepared.weights)
 
     @cached_property
     def law(self) -> Law:

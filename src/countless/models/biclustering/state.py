@@ -13,7 +13,7 @@ from ...partitions.hyperparameters import FARTHEST
 from ...partitions.seats import SPARE_SLOTS, FloatArray, IntArray, Seats, slots_for
 from .block_models.base import BlockCounts
 from .cells import mass_by_label
-from .moves.view import View, fill_blocks, renew_all, sum_sides
+from .moves.view import View, fill_blocks, gaps_room, renew_all, sum_sides
 from .problem import SIDES, Problem
 
 
@@ -89,7 +89,7 @@ class State:
             margins = np.vstack([margins, np.zeros_like(margins)])
         labels, weights = seats.labels, table.prepared.weights[side]
         mass = mass_by_label(labels, weights, capacity)
-        facing_mass = mass if tied else mass_by_label(facing.labels, table.prepared.weights[1 - side], n_others)
+        facing_mass = mass_by_label(facing.labels, table.prepared.weights[1 - side], n_others)
         view = View(
             side,
             tied,
@@ -98,6 +98,7 @@ class State:
             table.prepared.zero,
             table.has_zero,
             weights,
+            table.prepared.weights[1] if tied else weights,
             margins,
             labels,
             seats.arrays.sizes,
@@ -113,6 +114,7 @@ class State:
             np.zeros((n_others, width)),
             np.zeros(width),
             problem.model.work(),
+            gaps_room(problem.is_sparse, capacity, n_others),
         )
         renew_all(self.hyper, view, seats.arrays.active, used)
         return view

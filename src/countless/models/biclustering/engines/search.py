@@ -19,8 +19,10 @@ LEAST_GAIN = 1e-2
 MOST_WORK = 3e8
 # In matrices with more rows and columns greedy passes open no clusters: thousands of single items would.
 LARGE = 2_000
-# Passes before clusters are joined and divided.
-SWEEPS = 4
+# Passes before clusters are joined and divided, fewer where a pass moves only this share of the items.
+SWEEPS, FEW_MOVES, FEW_MOVES_OF_LARGE = 4, 1 / 200, 1 / 10
+# Nats per item that a round must gain: the last thousandth of a nat of each item of a large matrix is not worth a pass.
+GAIN_PER_ITEM, GAIN_PER_ITEM_OF_LARGE = 1e-4, 1e-2
 
 
 def to_mode(state: State) -> None:
@@ -36,11 +38,14 @@ def improve(
 ) -> list[float]:
     """Climb, join and divide until the log joint stands still; returns it after each round."""
     steps, items = [state.log_joint()], sum(state.problem.shape)
+    large = items > LARGE
+    few = sum(state.seats[s].n_items for s in state.sides) * (FEW_MOVES_OF_LARGE if large else FEW_MOVES)
+    least = max(LEAST_GAIN, items * (GAIN_PER_ITEM_OF_LARGE if large else GAIN_PER_ITEM))
     for _ in range(most_rounds):
         for _ in range(SWEEPS):
             orders = [rng.permutation(state.seats[s].n_items) for s in state.sides]
-            moved = sum(sweep_side(rng, state, s, orders[s], True, items > LARGE) for s in state.sides)
-            if moved <= sum(state.seats[s].n_items for s in state.sides) // 200:
+            moved = sum(sweep_side(rng, state, s, orders[s], True, large) for s in state.sides)
+            if moved <= few:
                 break
         for side in state.sides:
             join_side(state, side)
@@ -49,8 +54,7 @@ def improve(
         to_mode(state)
         climb_hyperparameters(state)
         steps.append(state.log_joint())
-        # Of large matrices the last thousandth of a unit of an item is not worth a pass.
-        if steps[-1] < steps[-2] + max(LEAST_GAIN, 1e-4 * items) or stopped():
+        if steps[-1] < steps[-2] + least or stopped():
             break
     return steps
 

@@ -102,6 +102,7 @@ def unite(model, view, active, n_clusters, own, partner):
         for s in range(width):
             view.blocks[own, other, s] += view.blocks[partner, other, s]
     if view.tied:
+        view.other_mass[own] += view.other_mass[partner]
         for p in range(n_clusters):
             other = view.others[p]
             for s in range(width):
@@ -115,10 +116,13 @@ def unite(model, view, active, n_clusters, own, partner):
 @inner_kernel
 def keep(view, active, saved):
     """Remember the view as it is."""
-    blocks, evidence, mass, totals, sides, sizes, slots = saved
+    blocks, evidence, gaps, gap, mass, other_mass, totals, sides, sizes, slots = saved
     blocks[:] = view.blocks
     evidence[:] = view.evidence
+    gaps[:] = view.gaps.evidence
+    gap[:] = view.gaps.total
     mass[:] = view.mass
+    other_mass[:] = view.other_mass
     totals[:] = view.totals
     sides[:] = view.sides
     sizes[:] = view.sizes
@@ -128,10 +132,13 @@ def keep(view, active, saved):
 @inner_kernel
 def undo(view, active, saved):
     """Make the view what it was; labels are for others to change."""
-    blocks, evidence, mass, totals, sides, sizes, slots = saved
+    blocks, evidence, gaps, gap, mass, other_mass, totals, sides, sizes, slots = saved
     view.blocks[:] = blocks
     view.evidence[:] = evidence
+    view.gaps.evidence[:] = gaps
+    view.gaps.total[:] = gap
     view.mass[:] = mass
+    view.other_mass[:] = other_mass
     view.totals[:] = totals
     view.sides[:] = sides
     view.sizes[:] = sizes
@@ -239,5 +246,7 @@ def propose(model, rng, view, seats, n_clusters, count, saved, all_members):
 
 def saved_room(view: View, active: np.ndarray) -> tuple[np.ndarray, ...]:
     """Room for what ``keep`` remembers."""
-    parts = (view.blocks, view.evidence, view.mass, view.totals, view.sides, view.sizes, active)
+    gaps = view.gaps.evidence, view.gaps.total
+    masses = view.mass, view.other_mass
+    parts = (view.blocks, view.evidence, *gaps, *masses, view.totals, view.sides, view.sizes, active)
     return tuple(np.empty_like(part) for part in parts)
