@@ -57,8 +57,8 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
     row_prior, column_prior : str or prior object
         How rows and columns fall into clusters: as for ``DPMixture``.
     inference : str or inference object
-        ``"auto"`` (default: sampling, or optimising for large matrices), ``"gibbs"``, ``"map"``, or an object of
-        ``countless.inference``: ``BiclusterGibbs``, ``BiclusterMAP``.
+        ``"auto"`` (default: sampling, or optimising for large matrices), ``"gibbs"``, ``"map"``, ``"variational"``, or
+        an object of ``countless.inference``: ``BiclusterGibbs``, ``BiclusterMAP``, ``BiclusterVariational``.
     tied : bool
         Rows and columns are the same items (a square relation), with one partition for both.
     rescale : float, optional
@@ -212,7 +212,8 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
         partition = self.posterior_.partition(side)
         if self.posterior_.is_sampled:
             return partition.consensus()
-        return by_size(partition.flat_labels()[0])
+        mode = self.posterior_.get(f"{side}_mode")
+        return by_size(partition.flat_labels()[0] if mode is None else mode)
 
     def _result(self) -> Arrays:
         return {"row_labels": self.row_labels_, "column_labels": self.column_labels_}

@@ -69,6 +69,7 @@ class Problem:
         return (
             *found,
             Field("offsets", "number", ("learned",), optional=True, watched=False),
+            *(Field(f"{side}_mode", "labels", (side,), once=True, optional=True) for side in SIDES[: len(self.priors)]),
             Field("objective", "number", ("step",), once=True, optional=True),
         )
 

@@ -16,6 +16,7 @@ import numpy as np
 from ....core.register import Register
 from ....families.learnable import Law
 from ....partitions.seats import FloatArray, IntArray
+from .expected import Slopes, SoftBlocks
 from .verbs import Work
 
 MODELS: Register[type[BlockModel]] = Register("model", "countless.block_models")
@@ -142,6 +143,13 @@ class BlockModel(ABC):
     @abstractmethod
     def draw(self, rng: np.random.Generator, given: Drawing) -> FloatArray:
         """A new matrix from blocks whose parameters are drawn given what they hold; for tests of the moves."""
+
+    def expected(self, soft: SoftBlocks) -> Slopes:
+        """What mean field needs (see ``expected``); ValueError where the model has no tractable bound."""
+        raise ValueError(
+            f"inference: 'variational' is for model='symmetric', 'frequency' or 'relational', all without "
+            f"degree_corrected, and not for {self!r}; choose inference='map' or 'gibbs'"
+        )
 
     def work(self) -> Work:
         """Room for one block."""

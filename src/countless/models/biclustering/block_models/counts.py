@@ -28,6 +28,8 @@ from ....core.validate import positive_number
 from ....families.learnable import Law
 from ....partitions.seats import FloatArray
 from .base import BlockCounts, BlockModel, Drawing, Matrix, NewCells, Prepared, register, require_counts
+from .expected import Slopes, SoftBlocks
+from .soft_sizes import expected_blocks
 from .verbs import implements, log_block, log_side
 
 # Dirichlet weight of a block where there are so many, the usual value, and how far it may stray on the log line.
@@ -240,6 +242,10 @@ class Symmetric(Counts):
 
     def hyper(self) -> SymmetricCounts:
         return SymmetricCounts(float(self.strength or 0.0), self._gamma())
+
+    def expected(self, soft: SoftBlocks) -> Slopes:
+        """See ``soft_sizes``: sizes of clusters are uncertain, and the evidence is not convex in them."""
+        return super().expected(soft) if self.degree_corrected else expected_blocks(float(self.strength or 0.0), soft)
 
     def log_outside(self, shape: tuple[int, int], prepared: Prepared) -> float:
         total, weight = prepared.margins[0].sum(), float(self.strength or 0.0) * shape[0] * shape[1]

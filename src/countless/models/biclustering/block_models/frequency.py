@@ -27,9 +27,12 @@ from ....core.validate import positive_number
 from ....families.learnable import Law
 from ....partitions.seats import FloatArray
 from .base import BlockCounts, BlockModel, Drawing, Matrix, NewCells, Prepared, register, require_counts
+from .expected import Slopes, SoftBlocks
 from .verbs import implements, log_block, log_side
 
 USUAL_DRAWS = 25.0
+# Exposures below this let the law of theta be: the cluster has no items to speak of.
+LEAST_EXPOSURE = 1e-200
 SPREADS = {"strength": 1.0, "draws": 1.5}
 
 
@@ -81,6 +84,25 @@ def log_lower_gammas(s, x, out):
     """The same for each pair."""
     for i in range(out.size):
         out[i] = log_lower_gamma(s[i], x[i])
+
+
+@kernel
+def expected_blocks(strength, shape, exposure, values, logs, means):
+    """Log evidence of each block, and the means of log theta and of theta under its truncated gamma law."""
+    for i in range(shape.size):
+        s, t = shape[i], exposure[i]
+        if t < LEAST_EXPOSURE:  # no items: theta has its prior, cut off nowhere below one
+            values[i] = math.log(strength / s) if s > strength else 0.0
+            logs[i] = -1.0 / s
+            means[i] = s / (s + 1.0)
+            continue
+        whole = log_lower_gamma(s, t)
+        step = 1e-5 * max(1.0, s)
+        step = min(step, 0.5 * s)
+        slope = (log_lower_gamma(s + step, t) - log_lower_gamma(s - step, t)) / (2.0 * step)
+        values[i] = math.log(strength) + whole - s * math.log(t)
+        logs[i] = slope - math.log(t)
+        means[i] = math.exp(log_lower_gamma(s + 1.0, t) - whole) / t
 
 
 @implements(log_block, FrequencyCounts)
@@ -163,6 +185,17 @@ class Frequency(BlockModel):
         for more, out in enumerate(logs):
             log_lower_gammas(shape.ravel() + more, exposure.ravel(), out)
         return np.exp(logs[1] - logs[0]).reshape(exposure.shape) / exposure
+
+    def expected(self, soft: SoftBlocks) -> Slopes:
+        """The evidence is the normaliser of theta^(strength + n - 1) exp(-t theta), convex in n and t."""
+        draws, masses = float(self.draws or 0.0), [side.mass for side in soft.sides]
+        exposure = draws * np.outer(*masses)
+        values, logs, means = (np.zeros(exposure.size) for _ in range(3))
+        shape = float(self.strength or 0.0) + soft.blocks[:, :, 0]
+        expected_blocks(float(self.strength or 0.0), shape.ravel(), exposure.ravel(), values, logs, means)
+        by_mass = -draws * means.reshape(exposure.shape)
+        slopes = by_mass @ masses[1], by_mass.T @ masses[0]
+        return Slopes(float(values.sum()), logs.reshape(*exposure.shape, 1), slopes)
 
     def means(self, counts: BlockCounts) -> FloatArray:
         rates = float(self.draws or 0.0) * self.chances(counts)

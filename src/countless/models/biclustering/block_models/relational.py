@@ -31,6 +31,7 @@ from ....partitions.seats import FloatArray
 from ....partitions.sums import row_statistics_of
 from .base import BlockCounts, BlockModel, Drawing, Matrix, NewCells, Prepared, register
 from .counts import POPULARITY_SPREAD, log_risings
+from .expected import Slopes, SoftBlocks
 from .verbs import Work, implements, log_block, log_side
 
 POPULARITY = "popularity"
@@ -277,6 +278,17 @@ class Relational(BlockModel):
         _refresh(hyper.family, statistics, cache, work)
         return hyper.family, statistics, cache, work
 
+    def expected(self, soft: SoftBlocks) -> Slopes:
+        """Families are exponential: slopes are the expected natural parameters of their blocks."""
+        if self.degree_corrected:
+            return super().expected(soft)
+        shape, sides = soft.blocks.shape, soft.sides
+        counts = BlockCounts(soft.blocks, *[(np.empty(0), np.empty(0))] * 3)
+        family, statistics, cache, _ = self._filled(counts)
+        natural = np.zeros_like(statistics)
+        value = float(_expected(family, statistics, cache, natural))
+        return Slopes(value, natural.reshape(shape), (np.zeros(len(sides[0].mass)), np.zeros(len(sides[1].mass))))
+
     def means(self, counts: BlockCounts) -> FloatArray:
         shape = counts.blocks.shape[:2]
         family, statistics, cache, _ = self._filled(counts)
@@ -352,6 +364,16 @@ class Relational(BlockModel):
 def _refresh(family, statistics, cache, work):
     for k in range(statistics.shape[0]):
         verbs.refresh(family, statistics, cache, k, work)
+
+
+@kernel
+def _expected(family, statistics, cache, natural):
+    """Expected natural parameters of all blocks; returns the sum of their log evidences."""
+    value = 0.0
+    for k in range(statistics.shape[0]):
+        verbs.expected_natural(family, statistics, cache, k, natural[k])
+        value += verbs.log_marginal(family, statistics, cache, k)
+    return value
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import Any
 from ....chains.engine import Inference, engines_for
 from ....core.validate import choose
 from ..problem import Problem
-from . import gibbs, map  # noqa: F401  they register themselves
+from . import gibbs, map, variational  # noqa: F401  they register themselves
 
 # Cost of a sweep up to which "auto" samples; beyond, it optimises.
 SAMPLING_LIMIT = 2e6

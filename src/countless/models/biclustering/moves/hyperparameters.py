@@ -98,11 +98,17 @@ def _slice(
 def climb_hyperparameters(state: Any) -> float:
     """Raise the density of the offsets until it stands still; returns by how much."""
     law = state.problem.law
-    lines = directions(law)
     if not (law.spreads > 0.0).any():
         return 0.0
-    of = log_density(state)
-    offsets, start = state.offsets.copy(), of(state.offsets)
+    offsets, gain = climb_lines(law, log_density(state), state.offsets)
+    state.set_offsets(offsets)
+    return gain
+
+
+def climb_lines(law: Any, of: Callable[[FloatArray], float], offsets: FloatArray) -> tuple[FloatArray, float]:
+    """Raise a function of the offsets, one line after the other; the offsets, and by how much."""
+    lines = directions(law)
+    offsets, start = offsets.copy(), of(offsets)
     value, steps = start, [0.5 * width for _, width in lines]
     for _ in range(MOST_ROUNDS):
         before = value
@@ -112,8 +118,7 @@ def climb_hyperparameters(state: Any) -> float:
             steps[at] = max(min(steps[at], 2.0 * abs(move)), 0.05 * width)
         if value - before < LEAST_GAIN:
             break
-    state.set_offsets(offsets)
-    return value - start
+    return offsets, value - start
 
 
 def _ascend(
