@@ -24,6 +24,18 @@ Evidence = Callable[[FloatArray, IntArray, IntArray], float]
 
 BETA, GAMMA, DRAWS = 0.3, 0.7, 60.0
 COUNTS = np.array([[3, 0, 1, 0], [2, 1, 0, 0], [0, 2, 0, 3], [0, 1, 1, 2]], dtype=np.float64)
+# Partitions of four items are so few that one in twenty runs of independent draws would be beyond the limit.
+RELATION = np.array(
+    [
+        [1, 3, 0, 0, 1, 0],
+        [2, 0, 1, 0, 0, 0],
+        [3, 2, 0, 0, 0, 1],
+        [0, 0, 1, 0, 2, 3],
+        [0, 1, 0, 2, 1, 1],
+        [0, 0, 0, 3, 2, 0],
+    ],
+    dtype=np.float64,
+)
 WIDE = np.array([[2, 0, 1, 0, 3], [1, 1, 0, 2, 0], [0, 3, 0, 1, 1]], dtype=np.float64)
 
 

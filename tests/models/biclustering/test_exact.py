@@ -20,17 +20,18 @@ from countless.models.biclustering.problem import Problem
 from exact.enumeration import expected_total_variation, partitions, total_variation
 from exact.enumeration import frequencies as _frequencies
 
-from .oracles import CASES, COUNTS, WIDE, exact_posterior
+from .oracles import CASES, COUNTS, RELATION, WIDE, exact_posterior
 
 N_DRAWS, LIMIT = 20_000, 1.5
 PRIOR = cl.priors.CRP(1.0)
 MATRICES = {"square": COUNTS, "wide": WIDE}
+TIED = {"relation": RELATION}
 MOVES = {"sweep": [Sweeps()], "split-merge": [SplitMerge(4)], "both": [Sweeps(), SplitMerge(3)]}
 
 
 def _problem(name, shape, tied=False, prior=PRIOR):
     model, evidence, cells = CASES[name]
-    X = cells(MATRICES[shape])
+    X = cells((MATRICES | TIED)[shape])
     matrix = as_matrix(X)
     model.check(matrix)
     priors = [prior.resolve(n) for n in X.shape[: 1 if tied else 2]]
@@ -132,13 +133,49 @@ def test_sweep_and_split_merge(name, shape, rng):
     assert _excess(problem, MOVES["both"], exact_posterior(evidence, X, PRIOR), rng, thin=2) <= LIMIT
 
 
-@pytest.mark.parametrize("moves", ["sweep", "split-merge"])
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n == "symmetric" else pytest.mark.slow) for n in CASES])
+@pytest.mark.parametrize("name", CASES)
+def test_log_joint_of_tied_sides(name, rng):
+    """One partition for both sides, whose clusters may weigh more as rows than as columns."""
+    problem, evidence, X = _problem(name, "relation", tied=True)
+    for _ in range(10):
+        labels = PRIOR.sample(6, rng)
+        expected = evidence(X, labels, labels) + PRIOR.log_prob(labels)
+        assert problem.state(labels).log_joint() == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+# Tied sides that are tested without ``-m slow``: one model of counts, and one that weighs its items.
+TIED_CASES = ("symmetric",)
+
+
+@pytest.mark.parametrize("moves", MOVES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in TIED_CASES else pytest.mark.slow) for n in CASES]
+)
 def test_tied(name, moves, rng):
-    """One partition for both sides."""
-    problem, evidence, X = _problem(name, "square", tied=True)
+    """One partition for both sides: its frequencies."""
+    problem, evidence, X = _problem(name, "relation", tied=True)
     posterior = exact_posterior(evidence, X, PRIOR, tied=True)
     assert _excess(problem, MOVES[moves], posterior, rng, thin=3) <= LIMIT
+
+
+def test_sparse_and_dense_views_agree(rng):
+    """Evidences of items of zeros that are kept give the same log joint and the same draws as those that are not."""
+    X = rng.poisson(0.05, (40, 30)).astype(float)
+    X[0, 0] = 1.0
+    for model in (Symmetric(0.3, True, 0.7), CASES["poisson"][0], CASES["gaussian"][0]):
+        matrix, draws = as_matrix(X), []
+        for kept in (True, False):
+            problem = Problem.of(matrix, model.resolve(matrix), *[PRIOR.resolve(n) for n in X.shape])
+            vars(problem)["is_sparse"] = kept
+            state = problem.state(np.arange(40) % 5, np.arange(30) % 4)
+            stream = np.random.default_rng(3)
+            for _ in range(20):
+                for move in MOVES["both"]:
+                    move.step(stream, state)
+            draws.append((state.seats[0].labels.copy(), state.seats[1].labels.copy(), state.log_joint()))
+        np.testing.assert_array_equal(draws[0][0], draws[1][0])
+        np.testing.assert_array_equal(draws[0][1], draws[1][1])
+        assert draws[0][2] == pytest.approx(draws[1][2], abs=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from ....partitions.seats import log_size_weight
 from ..block_models.verbs import log_block
 from .split_merge import divide, keep, saved_room, undo, unite
 from .sweep import MARGIN
-from .view import log_evidence, log_joined, log_sides, put, take
+from .view import log_evidence, log_joined, log_of_two, log_sides, put, take
 
 SMALLEST_GAIN = 1e-7
 
@@ -50,11 +50,11 @@ def _pair_gain(model, view, seats, n_clusters, a, b, saved):
     weights = log_size_weight(sizes[a], offset) + log_size_weight(sizes[b], offset)
     weights = log_size_weight(sizes[a] + sizes[b], offset) - weights
     if view.tied:
-        keep(view, seats.active, saved)
+        keep(view, seats.active, saved, a, b)
         before = log_evidence(view, seats.active, n_clusters)
         unite(model, view, seats.active, n_clusters, a, b)
         gain = log_evidence(view, seats.active, n_clusters - 1) - before
-        undo(view, seats.active, saved)
+        undo(view, seats.active, saved, a, b)
         return gain + weights
     mass, statistics = view.mass[a] + view.mass[b], view.work.statistics
     gain = log_sides(model, view, view.totals[0, a] + view.totals[0, b], 0.0, 1.0 * (sizes[a] + sizes[b]))
@@ -136,13 +136,13 @@ def _divide_all(model, rng, view, seats, n_clusters, tries, all_members, saved, 
             i = take_random(rng, all_members, n_members)
             j = take_random(rng, all_members, n_members - 1)
             members = all_members[: n_members - 2]
-            before = log_evidence(view, active, n_clusters) + log_size_weight(size, offset)
-            keep(view, active, saved)
-            shuffle(rng, members, members.size)
             b = active[n_clusters]
+            before = log_of_two(view, active, n_clusters, own, b) + log_size_weight(size, offset)
+            keep(view, active, saved, own, b)
+            shuffle(rng, members, members.size)
             divide(model, rng, view, seats, n_clusters, own, b, members, i, j, nothing, True)
             _settle_halves(model, view, seats, n_clusters + 1, own, b, all_members, n_members)
-            after = log_evidence(view, active, n_clusters + 1)
+            after = log_of_two(view, active, n_clusters + 1, own, b)
             after += log_size_weight(view.sizes[own], offset) + log_size_weight(view.sizes[b], offset)
             gain = log_v[n_clusters + 1] - log_v[n_clusters] + after - before
             if gain > SMALLEST_GAIN:
@@ -151,5 +151,5 @@ def _divide_all(model, rng, view, seats, n_clusters, tries, all_members, saved, 
                 continue
             for m in range(n_members):
                 view.labels[all_members[m]] = own
-            undo(view, active, saved)
+            undo(view, active, saved, own, b)
     return n_clusters, total

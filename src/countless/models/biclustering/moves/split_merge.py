@@ -20,7 +20,7 @@ from ....core.special import shuffle
 from ....partitions.proposals.halves import collect, log_logistic, take_out, take_random
 from ....partitions.proposals.split_merge import chance_same
 from ....partitions.seats import log_size_weight, retire
-from .view import View, empty, gather, log_evidence, log_joined, n_others, put, renew
+from .view import View, empty, gather, log_joined, log_of_two, n_others, put, renew
 
 
 @inner_kernel
@@ -114,13 +114,10 @@ def unite(model, view, active, n_clusters, own, partner):
 
 
 @inner_kernel
-def keep(view, active, saved):
-    """Remember the view as it is."""
-    blocks, evidence, gaps, gap, mass, other_mass, totals, sides, sizes, slots = saved
-    blocks[:] = view.blocks
-    evidence[:] = view.evidence
-    gaps[:] = view.gaps.evidence
-    gap[:] = view.gaps.total
+def keep(view, active, saved, a, b):
+    """Remember the view as it is; nothing but clusters ``a`` and ``b`` will change."""
+    _copy_clusters(view, saved, a, b, True)
+    mass, other_mass, totals, sides, sizes, slots = saved[4:]
     mass[:] = view.mass
     other_mass[:] = view.other_mass
     totals[:] = view.totals
@@ -130,19 +127,37 @@ def keep(view, active, saved):
 
 
 @inner_kernel
-def undo(view, active, saved):
+def undo(view, active, saved, a, b):
     """Make the view what it was; labels are for others to change."""
-    blocks, evidence, gaps, gap, mass, other_mass, totals, sides, sizes, slots = saved
-    view.blocks[:] = blocks
-    view.evidence[:] = evidence
-    view.gaps.evidence[:] = gaps
-    view.gaps.total[:] = gap
+    _copy_clusters(view, saved, a, b, False)
+    mass, other_mass, totals, sides, sizes, slots = saved[4:]
     view.mass[:] = mass
     view.other_mass[:] = other_mass
     view.totals[:] = totals
     view.sides[:] = sides
     view.sizes[:] = sizes
     active[:] = slots
+
+
+@inner_kernel
+def _copy_clusters(view, saved, a, b, away):
+    """Copy the blocks of two clusters, away or back; all blocks, where sides are tied."""
+    blocks, evidence, gaps, gap = saved[:4]
+    for k in range(view.blocks.shape[0]):
+        if not (view.tied or k == a or k == b):
+            continue
+        if away:
+            blocks[k] = view.blocks[k]
+            evidence[k] = view.evidence[k]
+        else:
+            view.blocks[k] = blocks[k]
+            view.evidence[k] = evidence[k]
+        if view.gaps.on and away:
+            gaps[k] = view.gaps.evidence[k]
+            gap[k] = view.gaps.total[k]
+        elif view.gaps.on:
+            view.gaps.evidence[k] = gaps[k]
+            view.gaps.total[k] = gap[k]
 
 
 @inner_kernel
@@ -156,12 +171,12 @@ def _split(model, rng, view, seats, n_clusters, members, i, j, saved):
     active, offset, log_v = seats.active, seats.offset, seats.log_v
     own, b = view.labels[i], active[n_clusters]
     size = view.sizes[own]
-    before = log_evidence(view, active, n_clusters) + log_size_weight(size, offset)
-    keep(view, active, saved)
+    before = log_of_two(view, active, n_clusters, own, b) + log_size_weight(size, offset)
+    keep(view, active, saved, own, b)
     shuffle(rng, members, members.size)
     nothing = np.empty(0, dtype=np.bool_)
     log_q = divide(model, rng, view, seats, n_clusters, own, b, members, i, j, nothing, False)
-    after = log_evidence(view, active, n_clusters + 1) + _log_pair(view.sizes, own, b, offset)
+    after = log_of_two(view, active, n_clusters + 1, own, b) + _log_pair(view.sizes, own, b, offset)
     log_ratio = log_v[n_clusters + 1] - log_v[n_clusters] + after - before - log_q
     log_ratio += _log_choose_other(n_clusters + 1, view.sizes[own], view.sizes[b])
     log_ratio -= math.log(chance_same(n_clusters, size) / (size - 1))
@@ -171,7 +186,7 @@ def _split(model, rng, view, seats, n_clusters, members, i, j, saved):
         view.labels[members[m]] = own
     view.labels[i] = own
     view.labels[j] = own
-    undo(view, active, saved)
+    undo(view, active, saved, own, b)
     return n_clusters
 
 
@@ -180,13 +195,13 @@ def _merge(model, rng, view, seats, n_clusters, members, i, j, saved):
     """Propose to join the clusters of ``i`` and ``j``; returns the number of clusters."""
     active, offset, log_v = seats.active, seats.offset, seats.log_v
     own, partner = view.labels[i], view.labels[j]
-    before = log_evidence(view, active, n_clusters) + _log_pair(view.sizes, own, partner, offset)
+    before = log_of_two(view, active, n_clusters, own, partner) + _log_pair(view.sizes, own, partner, offset)
     log_ratio = math.log(chance_same(n_clusters - 1, view.sizes[own] + view.sizes[partner]))
     log_ratio -= math.log(view.sizes[own] + view.sizes[partner] - 1)
     log_ratio -= _log_choose_other(n_clusters, view.sizes[own], view.sizes[partner])
-    keep(view, active, saved)
+    keep(view, active, saved, own, partner)
     unite(model, view, active, n_clusters, own, partner)
-    after = log_evidence(view, active, n_clusters - 1) + log_size_weight(view.sizes[own], offset)
+    after = log_of_two(view, active, n_clusters - 1, own, partner) + log_size_weight(view.sizes[own], offset)
     log_ratio += log_v[n_clusters - 1] - log_v[n_clusters] + after - before
     log_threshold = math.log(rng.random())
     if log_threshold < log_ratio:
@@ -194,11 +209,11 @@ def _merge(model, rng, view, seats, n_clusters, members, i, j, saved):
         known = np.empty(members.size, dtype=np.bool_)
         for m in range(members.size):
             known[m] = view.labels[members[m]] == own
-        # The cluster is divided again as it was.
+        # The cluster is divided again as it was; the slot of the partner is the first free one.
         b = active[n_clusters - 1]
         log_q = divide(model, rng, view, seats, n_clusters - 1, own, b, members, i, j, known, False)
         log_ratio += log_q
-    undo(view, active, saved)
+    undo(view, active, saved, own, partner)
     for m in range(members.size):
         if log_threshold < log_ratio:
             view.labels[members[m]] = own

@@ -358,6 +358,17 @@ def log_evidence(view, active, n_clusters):
     return value
 
 
+@inner_kernel
+def log_of_two(view, active, n_clusters, a, b):
+    """What two clusters add, one of which may be empty: all that changes with them. Where sides are tied, everything."""
+    if view.tied:
+        return log_evidence(view, active, n_clusters)
+    value = view.sides[a] + view.sides[b]
+    for p in range(view.others.size):
+        value += view.evidence[a, view.others[p]] + view.evidence[b, view.others[p]]
+    return value
+
+
 @kernel
 def renew_all(model, view, active, n_clusters):
     """Compute all evidences, those of one more item too; returns the sum of what there is."""
