@@ -34,7 +34,8 @@ PEER = """
 import json, sys, time
 import numpy as np
 import graph_tool.all as gt
-path, kind, start_rows, start_columns, corrected = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5] == "1"
+path, kind, corrected = sys.argv[1], sys.argv[2], sys.argv[5] == "1"
+start_rows, start_columns = int(sys.argv[3]), int(sys.argv[4])
 data = np.load(path)
 rows, columns, values, n, d = data["rows"], data["columns"], data["values"], int(data["n"]), int(data["d"])
 gt.seed_rng(1)
@@ -79,7 +80,8 @@ from sklearn.cluster import SpectralCoclustering
 import countless as cl
 path, kind, corrected, k = sys.argv[1], sys.argv[2], sys.argv[3] == "1", int(sys.argv[4])
 data = np.load(path)
-X = sparse.csr_array((data["values"].astype(float), (data["rows"], data["columns"])), shape=(int(data["n"]), int(data["d"])))
+places = data["rows"], data["columns"]
+X = sparse.csr_array((data["values"].astype(float), places), shape=(int(data["n"]), int(data["d"])))
 def fit(X):
     if kind == "spectral":
         return SpectralCoclustering(k, random_state=0).fit(sparse.csr_matrix(X) if sparse.issparse(X) else X)
@@ -141,7 +143,8 @@ def quality(rows: np.ndarray, columns: np.ndarray, truth: tuple) -> list[str]:
     if truth[1] is None:
         homogeneity, completeness, _ = homogeneity_completeness_v_measure(truth[0], rows)
         return [f"{homogeneity:.3f}", f"{completeness:.3f}", f"{adjusted_rand_score(truth[0], rows):.3f}"]
-    return [f"{normalized_mutual_info_score(part, found):.4f}" for part, found in zip(truth, (rows, columns))] + [""]
+    pairs = zip(truth, (rows, columns), strict=True)
+    return [f"{normalized_mutual_info_score(part, found):.4f}" for part, found in pairs] + [""]
 
 
 def main(case: str, chosen: list[str]) -> None:

@@ -148,9 +148,7 @@ TIED_CASES = ("symmetric",)
 
 
 @pytest.mark.parametrize("moves", MOVES)
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in TIED_CASES else pytest.mark.slow) for n in CASES]
-)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in TIED_CASES else pytest.mark.slow) for n in CASES])
 def test_tied(name, moves, rng):
     """One partition for both sides: its frequencies."""
     problem, evidence, X = _problem(name, "relation", tied=True)

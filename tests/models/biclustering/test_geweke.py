@@ -1,8 +1,8 @@
 """Geweke's joint test of every move: matrices and partitions drawn in two ways must agree.
 
 Marginal-conditional: hyperparameters and partitions from the prior, a matrix from the model. Successive-conditional: in
-turn, the moves under test, and a new matrix whose parameters are drawn given the present one. They are looked at between
-the two, where a move that leaves the matrix out of account shows: hyperparameters then have nothing to do with it.
+turn, the moves under test, and a new matrix whose parameters are drawn given the present one. They are looked at
+between the two, where a move that leaves the matrix out of account shows: hyperparameters have nothing to do with it.
 """
 
 from __future__ import annotations

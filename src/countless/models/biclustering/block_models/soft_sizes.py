@@ -1,7 +1,7 @@
 r"""A bound for the symmetric model, whose evidence depends on the sizes of clusters and not on statistics alone.
 
-A block of c = m_mu m_nu cells and n counts adds f = log G(beta c + n) / G(beta c) - n log c. As the integral over a rate
-per cell, lambda ~ Gamma(beta c, c), it is
+A block of c = m_mu m_nu cells and n counts adds f = log G(beta c + n) / G(beta c) - n log c. As the integral over a
+rate per cell, lambda ~ Gamma(beta c, c), it is
 
     f(n, c) = L(n, c) + h(c),    L = log of the integral of lambda^(beta c + n - 1) exp(-c lambda)
                                    = log G(beta c + n) - (beta c + n) log c,

@@ -115,10 +115,10 @@ class Field:
 
     def with_sticks(self) -> Field:
         """The same with the best sticks, clusters sorted by size."""
-        sides = tuple(_sorted(side) for side in self.sides)
-        parts = zip(self.terms.laws, sides, self.sticks, strict=True)
-        sticks = tuple(law.update(side.sizes, old.blend) for law, side, old in parts)
-        return replace(self, sides=sides, sticks=sticks)
+        laws, old = self.terms.laws, self.sticks
+        rows, columns = (_sorted(side) for side in self.sides)
+        of_rows = laws[0].update(rows.sizes, old[0].blend)
+        return replace(self, sides=(rows, columns), sticks=(of_rows, laws[1].update(columns.sizes, old[1].blend)))
 
     def scores(self, side: int) -> FloatArray:
         """Log of the shares of one side, up to a constant of each item, that are best where the bound is linear."""
@@ -177,15 +177,8 @@ def _pruned(field: Field) -> Field:
             shares = field.sides[side].shares[:, keep]
             total = shares.sum(axis=1, keepdims=True)
             shares = np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), 1.0 / keep.sum())
-            field = _better(field, _without_sticks(field.with_shares(side, shares)))
+            field = _better(field, field.with_shares(side, shares).with_sticks())
     return field
-
-
-def _without_sticks(field: Field) -> Field:
-    """New sticks for new numbers of clusters."""
-    sides = tuple(_sorted(side) for side in field.sides)
-    parts = zip(field.terms.laws, sides, field.sticks, strict=True)
-    return replace(field, sides=sides, sticks=tuple(law.update(s.sizes, old.blend) for law, s, old in parts))
 
 
 def joined(field: Field, most_pairs: int) -> Field:
@@ -208,7 +201,7 @@ def _first_join(field: Field, side: int, most_pairs: int) -> Field | None:
     for at in np.argsort(distance[one, other])[:most_pairs]:
         merged = np.delete(shares, other[at], axis=1)
         merged[:, one[at]] += shares[:, other[at]]
-        trial = _without_sticks(field.with_shares(side, merged))
+        trial = field.with_shares(side, merged).with_sticks()
         if trial.bound > field.bound:
             return trial
     return None

@@ -22,7 +22,9 @@ LARGE = 2_000
 # Passes before clusters are joined and divided, fewer where a pass moves only this share of the items.
 SWEEPS, FEW_MOVES, FEW_MOVES_OF_LARGE = 4, 1 / 200, 1 / 10
 # Nats per item that a round must gain: the last thousandth of a nat of each item of a large matrix is not worth a pass.
-GAIN_PER_ITEM, GAIN_PER_ITEM_OF_LARGE = 1e-4, 1e-2
+GAIN_PER_ITEM, GAIN_PER_ITEM_OF_LARGE = 1e-4, 2e-2
+# Rounds of a large matrix that at most go by between two attempts to join clusters, where these gain nothing.
+LONGEST_PAUSE = 8
 
 
 def to_mode(state: State) -> None:
@@ -41,14 +43,18 @@ def improve(
     large = items > LARGE
     few = sum(state.seats[s].n_items for s in state.sides) * (FEW_MOVES_OF_LARGE if large else FEW_MOVES)
     least = max(LEAST_GAIN, items * (GAIN_PER_ITEM_OF_LARGE if large else GAIN_PER_ITEM))
+    pause, left = 1, 0
     for _ in range(most_rounds):
         for _ in range(SWEEPS):
             orders = [rng.permutation(state.seats[s].n_items) for s in state.sides]
             moved = sum(sweep_side(rng, state, s, orders[s], True, large) for s in state.sides)
             if moved <= few:
                 break
-        for side in state.sides:
-            join_side(state, side)
+        left -= 1
+        if left <= 0:
+            gain = sum(join_side(state, side) for side in state.sides)
+            pause = min(2 * pause, LONGEST_PAUSE) if large and gain < least else 1
+            left = pause
         for side in state.sides:
             divide_side(rng, state, side, tries=3)
         to_mode(state)
@@ -56,6 +62,8 @@ def improve(
         steps.append(state.log_joint())
         if steps[-1] < steps[-2] + least or stopped():
             break
+    if left < pause and sum(join_side(state, side) for side in state.sides) > 0.0:
+        steps[-1] = state.log_joint()
     return steps
 
 

@@ -138,7 +138,7 @@ class BiclusterVariational(Inference):
         return field, trace + further
 
     def _rearranged(self, rng: np.random.Generator, field: Field, monitor: Monitor) -> tuple[Field, list[float]]:
-        """Clusters of the most probable labels joined and divided, as the log joint likes it; and a climb from there."""
+        """Clusters of the most probable labels joined and divided, as the log joint likes it; a climb from there."""
         problem = field.terms.problem
         state = problem.state(*field.labels(), offsets=field.offsets)
         to_mode(state)

@@ -144,7 +144,7 @@ def _copy_clusters(view, saved, a, b, away):
     """Copy the blocks of two clusters, away or back; all blocks, where sides are tied."""
     blocks, evidence, gaps, gap = saved[:4]
     for k in range(view.blocks.shape[0]):
-        if not (view.tied or k == a or k == b):
+        if not (view.tied or k in (a, b)):
             continue
         if away:
             blocks[k] = view.blocks[k]

@@ -360,7 +360,7 @@ def log_evidence(view, active, n_clusters):
 
 @inner_kernel
 def log_of_two(view, active, n_clusters, a, b):
-    """What two clusters add, one of which may be empty: all that changes with them. Where sides are tied, everything."""
+    """What two clusters add, one of which may be empty; where sides are tied, everything that changes with them."""
     if view.tied:
         return log_evidence(view, active, n_clusters)
     value = view.sides[a] + view.sides[b]
