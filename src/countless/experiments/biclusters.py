@@ -1,4 +1,4 @@
-"""Studies of Pletscher 2007, section 5.5: patterns, data of the symmetric model, noise, animals; all models compared."""
+"""Studies of Pletscher 2007, section 5.5: patterns, the symmetric model, noise, animals; all models compared."""
 
 from __future__ import annotations
 
