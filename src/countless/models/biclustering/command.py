@@ -44,7 +44,7 @@ def _models() -> list[str]:
 
 
 def _engines() -> list[str]:
-    return ["auto", "gibbs", "map"]
+    return ["auto", "gibbs", "map", "variational"]
 
 
 OPTIONS = (
@@ -79,9 +79,9 @@ def _build(request: Request) -> tuple[Any, Any]:
             )
     inference = request["inference"]
     if asked_chains(request):
-        if inference == "map":
+        if inference in ("map", "variational"):
             raise ValueError(
-                "--chains, --draws, --warmup and --max-seconds are for sampling; leave out --inference map"
+                f"--chains, --draws, --warmup and --max-seconds are for sampling; leave out --inference {inference}"
             )
         inference = with_chains(BiclusterGibbs(), request, "gibbs")
     names = ("model", "family", "degree_corrected", "tied", "rescale")
