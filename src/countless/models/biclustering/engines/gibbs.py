@@ -14,7 +14,7 @@ from ....core.validate import whole_number
 from ..moves.hyperparameters import LearnHyperparameters
 from ..moves.items import Concentrations, ForgetConcentrations, SplitMerge, Sweeps
 from ..state import State
-from .search import settle
+from .search import search, usual_rounds
 
 
 class Settle:
@@ -24,7 +24,7 @@ class Settle:
 
     def step(self, rng: np.random.Generator, state: State) -> None:
         """Update ``state`` in place."""
-        found = settle(rng, state)
+        found = search(rng, state, usual_rounds(state.problem))
         state.seats, state.blocks = found.seats, found.blocks
         state.set_offsets(found.offsets)
 

@@ -14,7 +14,7 @@ from ....chains.watch import Watch
 from ....core.validate import whole_number
 from ..problem import Problem
 from ..state import State
-from .search import improve, settle
+from .search import search, usual_rounds
 
 # Cost of a sweep from which one search has to do.
 LARGE = 1e6
@@ -62,7 +62,7 @@ class BiclusterMAP(Inference):
     def _rounds(self, problem: Problem) -> int:
         if self.perturbations is not None:
             return self.perturbations
-        return int(max(0, min(10, 2e6 // problem.sweep_cost())))
+        return usual_rounds(problem)
 
     def run(self, problem: Problem, rng: np.random.Generator, watch: Watch | None = None) -> Draws:
         """Search from every start and keep the best."""
@@ -86,34 +86,15 @@ class BiclusterMAP(Inference):
     def _search(
         self, problem: Problem, number: int, rng: np.random.Generator, monitor: Monitor
     ) -> tuple[State, list[float]]:
-        state = settle(rng, problem.start(self.start, number, rng), monitor.stopping.is_set)
-        objective = [state.log_joint()]
-        monitor.advance(f"{state.status()}, log joint {objective[-1]:,.1f}")
-        for _ in range(self._rounds(problem)):
-            if monitor.stopping.is_set():
-                break
-            trial = state.copy()
-            _disturb(rng, trial)
-            improve(rng, trial, stopped=monitor.stopping.is_set)
-            value = trial.log_joint()
-            if value > objective[-1]:
-                state = trial
+        objective: list[float] = []
+
+        def tell(found: State, value: float) -> None:
+            if not objective or value > objective[-1]:
                 objective.append(value)
-            monitor.advance(f"{state.status()}, log joint {objective[-1]:,.1f}")
+            monitor.advance(f"{found.status()}, log joint {value:,.1f}")
+
+        first = problem.start(self.start, number, rng)
+        state = search(rng, first, self._rounds(problem), monitor.stopping.is_set, tell)
         state.rebuild()
         objective[-1] = state.log_joint()
         return state, objective
-
-
-def _disturb(rng: np.random.Generator, state: State) -> None:
-    """Pool one to three clusters of one side and deal their members out again, into as many or one more."""
-    side = int(rng.integers(len(state.sides)))
-    seats = state.seats[side]
-    labels, count = seats.labels.copy(), seats.n_clusters
-    chosen = rng.choice(count, size=min(count, 1 + int(rng.integers(3))), replace=False)
-    items = np.flatnonzero(np.isin(labels, chosen))
-    most = seats.prior.max_clusters(seats.n_items)
-    parts = max(1, min(len(chosen) + int(rng.integers(-1, 2)), most - count + len(chosen)))
-    labels[items] = count + rng.integers(parts, size=len(items))
-    labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-    state.relabel(side, labels)

@@ -9,6 +9,7 @@ import numpy as np
 from ..moves.climb import divide_side, join_side
 from ..moves.hyperparameters import climb_hyperparameters
 from ..moves.items import sweep_side
+from ..problem import Problem
 from ..state import State
 from .starts import spectral_labels
 
@@ -100,3 +101,49 @@ def settle(rng: np.random.Generator, state: State, stopped: Callable[[], bool] =
     climb_hyperparameters(one)
     found.append((one.log_joint(), one))
     return max(found, key=lambda pair: pair[0])[1]
+
+
+def usual_rounds(problem: Problem) -> int:
+    """Rounds of ``search`` that are worth their time."""
+    return int(max(0, min(10, 2e6 // problem.sweep_cost())))
+
+
+def search(
+    rng: np.random.Generator,
+    state: State,
+    rounds: int,
+    stopped: Callable[[], bool] = lambda: False,
+    tell: Callable[[State, float], None] = lambda state, value: None,
+) -> State:
+    """Settle; then rounds in which a few clusters are dealt out again, and what comes of it is kept if it is better.
+
+    ``tell`` is told the best state and its log joint after each round.
+    """
+    state = settle(rng, state, stopped)
+    best = state.log_joint()
+    tell(state, best)
+    for _ in range(rounds):
+        if stopped():
+            break
+        trial = state.copy()
+        _disturb(rng, trial)
+        improve(rng, trial, stopped=stopped)
+        value = trial.log_joint()
+        if value > best:
+            state, best = trial, value
+        tell(state, best)
+    return state
+
+
+def _disturb(rng: np.random.Generator, state: State) -> None:
+    """Pool one to three clusters of one side and deal their members out again, into as many or one more."""
+    side = int(rng.integers(len(state.sides)))
+    seats = state.seats[side]
+    labels, count = seats.labels.copy(), seats.n_clusters
+    chosen = rng.choice(count, size=min(count, 1 + int(rng.integers(3))), replace=False)
+    items = np.flatnonzero(np.isin(labels, chosen))
+    most = seats.prior.max_clusters(seats.n_items)
+    parts = max(1, min(len(chosen) + int(rng.integers(-1, 2)), most - count + len(chosen)))
+    labels[items] = count + rng.integers(parts, size=len(items))
+    labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    state.relabel(side, labels)
