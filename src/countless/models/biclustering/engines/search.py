@@ -22,8 +22,8 @@ MOST_WORK = 3e8
 LARGE = 2_000
 # Passes before clusters are joined and divided, fewer where a pass moves only this share of the items.
 SWEEPS, FEW_MOVES, FEW_MOVES_OF_LARGE = 4, 1 / 200, 1 / 10
-# Nats per item that a round must gain: the last thousandth of a nat of each item of a large matrix is not worth a pass.
-GAIN_PER_ITEM, GAIN_PER_ITEM_OF_LARGE = 1e-4, 2e-2
+# Nats per item that a round must gain: what a large matrix gains beyond is much work for little.
+GAIN_PER_ITEM, GAIN_PER_ITEM_OF_LARGE = 1e-4, 0.1
 # Rounds of a large matrix that at most go by between two attempts to join clusters, where these gain nothing.
 LONGEST_PAUSE = 8
 
