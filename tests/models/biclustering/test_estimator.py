@@ -99,6 +99,19 @@ def test_held_out_cells():
     assert model.score(asked) == pytest.approx(found.sum())
 
 
+@pytest.mark.parametrize("model", ["symmetric", "asymmetric", "factorized", "frequency"])
+def test_held_out_counts(model):
+    """Further counts, from arrays as from sparse matrices; right blocks say more of them than totals do."""
+    X, _, _ = _blocks()
+    rng = np.random.default_rng(1)
+    new = rng.binomial(X.astype(int), 0.2).astype(float)
+    fit = _fit(X - new, model=model)
+    found = fit.score(new)
+    assert fit.score(sparse.csr_array(new)) == pytest.approx(found)
+    one = float((new * np.log(np.outer(X.sum(axis=1), X.sum(axis=0)) / X.sum() ** 2)).sum())
+    assert (found > one + 20.0) == (model != "factorized")
+
+
 def test_tied():
     rng = np.random.default_rng(0)
     labels = np.arange(20) % 2

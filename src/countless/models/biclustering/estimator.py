@@ -238,7 +238,7 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
         check_is_fitted(self)
         data = self.posterior_.data
         new = read_new_matrix(X, data.matrix.shape)
-        rows, columns, values = held_out(data.matrix, new)
+        rows, columns, values = held_out(data.matrix, new, data.model.predicts_zeros)
         scores = log_predictive(data.problem(), self.posterior_, rows, columns, values)
         return np.bincount(rows, scores, minlength=data.matrix.shape[0]).astype(np.float64)
 

@@ -36,8 +36,11 @@ def log_predictive(
     return total - np.log(len(which))
 
 
-def held_out(matrix: Matrix, new: Matrix) -> tuple[IntArray, IntArray, FloatArray]:
-    """Cells of ``new`` that are not missing: rows, columns and values, zeros among them."""
+def held_out(matrix: Matrix, new: Matrix, zeros: bool) -> tuple[IntArray, IntArray, FloatArray]:
+    """Cells of ``new`` that are not missing: rows, columns and values, with zeros or without them."""
+    if not zeros:
+        known = ~np.isnan(new.values)
+        return new.rows[known], new.columns[known], new.values[known]
     there = np.ones(matrix.shape, dtype=np.bool_)
     whole = np.zeros(matrix.shape)
     missing = np.isnan(new.values)

@@ -76,6 +76,8 @@ class BlockModel(ABC):
 
     # What cells must be, in words; and whether cells may be missing.
     missing: ClassVar[bool] = False
+    # Whether new cells that hold zero have a likelihood; further counts are asked one by one, and zeros are none.
+    predicts_zeros: ClassVar[bool] = False
 
     if TYPE_CHECKING:
         # Hyperparameters that are learned; a field of subclasses, None before ``resolve``.

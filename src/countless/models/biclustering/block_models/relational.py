@@ -99,6 +99,7 @@ class Relational(BlockModel):
     """
 
     missing: ClassVar[bool] = True
+    predicts_zeros: ClassVar[bool] = True
 
     family: str | Family = "auto"
     degree_corrected: bool = False
