@@ -46,6 +46,7 @@ def test_every_engine_finds_two_states_and_is_saved(engine, tmp_path):
 
 def test_groups_are_lengths_by_another_name():
     by_length = _fresh().fit(X, lengths=[70, 30])
+    np.testing.assert_array_equal(_fresh().fit(X, [70, 30]).lengths_, [70, 30])
     by_group = _fresh().fit(X, groups=["b"] * 70 + ["a"] * 30)
     np.testing.assert_array_equal(by_length.posterior_.labels, by_group.posterior_.labels)
 

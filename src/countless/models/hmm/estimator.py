@@ -153,12 +153,15 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float = 10.0,
     ) -> Self:
-        """Infer the states of the steps of ``X``; ``y`` is ignored.
+        """Infer the states of the steps of ``X``.
 
         Parameters
         ----------
         X : array
             Rows of one sequence, or of several, one after the other.
+        y : array, optional
+            Ignored where it has an entry for each row, as in scikit-learn's pipelines; else the lengths, so that
+            ``fit(X, lengths)`` is what it is in hmmlearn.
         lengths : array of int, optional
             Lengths of the sequences; by default there is one.
         groups : array, optional
@@ -171,6 +174,8 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         if isinstance(X, Sequences):
             X, lengths, self.sequence_ = X
         family, rows = read_rows(self, X, resolve_family(self.family))
+        if y is not None and lengths is None and groups is None and np.size(y) != len(rows):
+            lengths = y
         self.lengths_ = as_lengths(lengths, groups, len(rows))
         law = resolve_transitions(self.transitions).resolve()
         family.check(rows)
