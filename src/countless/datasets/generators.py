@@ -82,7 +82,7 @@ def _fill(labels: IntArray, family: Family, rng: np.random.Generator) -> FloatAr
 
 
 def _require_complete(family: Family) -> None:
-    missing = [name for name, value in vars(family).items() if value is None]
+    missing = [name for name, value in vars(family).items() if value is None and name not in family.set_without_rows]
     if missing:
         raise ValueError(
             f"family: {type(family).__name__} has no value for {', '.join(missing)}, and there are no data to set "

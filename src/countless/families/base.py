@@ -90,6 +90,8 @@ class Family(Tabular, Learnable, ABC):
 
     # How its columns are summarised: "numbers" by means, "counts" by rates, "shares" as shares of the counts of a row.
     cells: ClassVar[str] = "numbers"
+    # Fields that have a value where they are None and there are no rows.
+    set_without_rows: ClassVar[tuple[str, ...]] = ()
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

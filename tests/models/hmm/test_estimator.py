@@ -161,8 +161,9 @@ def test_a_run_is_resumed_draw_for_draw(tmp_path):
 
 def test_a_weak_limit_says_where_its_bound_is_reached():
     values = np.repeat([0.0, 20.0, 40.0], 20)[:, None] + RNG.normal(size=(60, 1))
+    engine = cl.inference.WeakLimit(2, chains=1, draws=20, warmup=100)
     with pytest.warns(cl.ConvergenceWarning, match="use all 2 states that the engine allows"):
-        model = cl.InfiniteHMM(inference=cl.inference.WeakLimit(2, chains=1, draws=20, warmup=20)).fit(values)
+        model = cl.InfiniteHMM(inference=engine, random_state=0).fit(values)
     assert model.bound_reached_ > 0.9
     assert "use every state" in str(model.report_page().sections[0])
     assert _fresh("weak-limit").fit(X).bound_reached_ == 0.0

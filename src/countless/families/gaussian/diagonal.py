@@ -67,6 +67,7 @@ class DiagonalGaussian(Family):
     spreads: ClassVar = {"mean": 1.0, "mean_strength": 0.5, "scale": 0.5, "dof": 0.4}
     locations: ClassVar = ("mean",)
     statistics_stay: ClassVar = True
+    set_without_rows: ClassVar = ("heaped", "bend")
     missing: ClassVar = "integrated"
     measures: ClassVar = True
 

@@ -101,6 +101,7 @@ class Gaussian(Family):
     spreads: ClassVar = {"mean": 1.0, "mean_strength": 0.5, "scale": 0.5, "dof": 0.4}
     locations: ClassVar = ("mean",)
     statistics_stay: ClassVar = True
+    set_without_rows: ClassVar = ("heaped", "bend")
     missing: ClassVar = "drawn"
     measures: ClassVar = True
 
