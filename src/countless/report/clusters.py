@@ -12,6 +12,7 @@ from ..core.text import count, percent
 from ..plots.parts.fit import SURE, Fit
 from ..plots.parts.kinds import SINGLE
 from ..plots.parts.pick import spread
+from ..plots.tree import MOST_CLUSTERS
 from ..posterior.partition.tree import OVERLAP, ClusterTree
 from .profiles import profiles
 from .rows import Shown
@@ -25,8 +26,6 @@ MOST_DRAWS = 1_000
 FEWEST_PAIRED = 5
 # Where the rows are, among what the sections of a page share.
 ROWS, TREE = "rows", "tree"
-# Clusters of a tree that can be read.
-MOST_IN_TREE = 60
 
 
 def headline(fit: Fit) -> str:
@@ -137,7 +136,7 @@ def scatter(fit: Fit, shown: Shown) -> Section:
 
 def tree(fit: Fit) -> tuple[Section, dict[str, Any]] | tuple[None, None]:
     """Which clusters overlap, with a cut that the reader moves, and the tree; None where there is none to read."""
-    if not 2 <= fit.n_clusters <= MOST_IN_TREE:
+    if not 2 <= fit.n_clusters <= MOST_CLUSTERS:
         return None, None
     found: ClusterTree = fit.posterior.tree(fit.labels)
     content = {
