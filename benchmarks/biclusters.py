@@ -3,6 +3,7 @@
     python benchmarks/biclusters.py dense       # 500 x 300 counts, 6 x 10 blocks
     python benchmarks/biclusters.py sparse      # 5,000 x 5,000 counts, a million stored, 20 x 20 blocks
     python benchmarks/biclusters.py classic3    # 3,891 documents x 4,303 words, popularities; needs the data
+    python benchmarks/biclusters.py presence    # the same, where each word of a document counts once
 
 graph-tool runs in the Python that COUNTLESS_GRAPH_TOOL names (default: /usr/bin/python3, where Debian puts it); the
 documents are classic3_*.csv in COUNTLESS_DATA (default: ../shared/data). Each method is a process of its own; only the
@@ -149,8 +150,9 @@ def quality(rows: np.ndarray, columns: np.ndarray, truth: tuple) -> list[str]:
 
 def main(case: str, chosen: list[str]) -> None:
     """Every method on one matrix, one line each."""
-    if case == "classic3":
+    if case in ("classic3", "presence"):
         X, *truth = classic3()
+        X.data = np.minimum(X.data, 1 if case == "presence" else np.inf).astype(np.int32)
         k, starts, models, corrected = 3, (40, 80), ("symmetric", "relational"), 1
     elif case == "sparse":
         X, *truth = planted((5_000, 5_000), (20, 20), 0.042, 1)

@@ -11,7 +11,15 @@ from typer.testing import CliRunner
 
 from countless.cli import app
 from countless.experiments import STUDIES, Study
-from countless.experiments.biclusters import Biclusters, error_of_side, make_normalisation, make_steps, make_symmetric
+from countless.experiments.biclusters import (
+    STEP_COUNTS,
+    Biclusters,
+    error_of_side,
+    make_normalisation,
+    make_steps,
+    make_symmetric,
+    step_shares,
+)
 from countless.experiments.hmm import Sequences
 from countless.experiments.study import reproduce
 
@@ -84,6 +92,18 @@ def test_data_of_the_studies_of_biclustering(make, rng):
     X, rows, columns = make(rng)
     assert X.shape == (len(rows), len(columns))
     assert np.all(np.floor(X) == X)
+
+
+def test_steps_can_be_told_apart():
+    """The chance that somebody who knows all shares misplaces a feature: a sum of Bhattacharyya's bounds."""
+    shares = step_shares() / step_shares().sum(axis=1, keepdims=True) / 5.0
+
+    def bound(counts):
+        roots = np.sqrt(60.0 * counts * shares.T)  # counts of a feature in the objects of each cluster
+        distances = ((roots[:, None] - roots) ** 2).sum(axis=2)
+        return 5.0 * (np.exp(-0.5 * distances) - np.eye(10)).sum()
+
+    assert bound(STEP_COUNTS) < 1e-3 < 0.1 < bound(60)
 
 
 def test_blocks_of_the_symmetric_model(rng):

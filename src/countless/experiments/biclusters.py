@@ -21,6 +21,8 @@ MODELS = ("symmetric", "asymmetric")
 # Log of beta, the prior counts of a block: from one block that has everything to blocks that are all alike.
 LOG_BETAS = tuple(range(-14, 7, 2))
 ROWS, COLUMNS, COUNTS, SIDES = 60, 40, 20_000, (4, 5)
+# Counts of an object of the step pattern.
+STEP_COUNTS = 200
 # Deviation of the noise added to modules of ones (Prelic et al. 2006, first scenario), and the counts they become.
 NOISE, MODULE_COUNTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25), 20_000
 # Totals that the ratings of animals are turned into, and the models for each; ``None`` is the binary matrix.
@@ -41,14 +43,20 @@ HELD_OUT = 0.1
 def make_steps(rng: np.random.Generator) -> Truth:
     """Six clusters of 60 objects over ten of five features (5.5.2): each shifts the same histogram by one place.
 
-    The source names no numbers: here 60 counts for each object, and shares that fall by a third from one to the next.
+    The source names no numbers: here 200 counts for each object, and shares that fall by a third from one to the next.
+    The last two clusters of features then differ in their totals alone, and somebody who knew all shares would misplace
+    a feature in less than one of a thousand matrices; with 60 counts, in one of 17.
     """
-    shares = (2.0 / 3.0) ** np.arange(10.0)
-    means = np.stack([np.roll(shares, k) for k in range(6)])
     rows, columns = np.repeat(np.arange(6), 60), np.repeat(np.arange(10), 5)
-    cells = means[rows][:, columns]
-    X = np.stack([rng.multinomial(60, line / line.sum()) for line in cells]).astype(np.float64)
+    cells = step_shares()[rows][:, columns]
+    X = np.stack([rng.multinomial(STEP_COUNTS, line / line.sum()) for line in cells]).astype(np.float64)
     return _shuffled(X, rows, columns, rng)
+
+
+def step_shares() -> NDArray[np.float64]:
+    """Relative frequency of a feature of each of ten clusters in an object of each of six."""
+    shares = (2.0 / 3.0) ** np.arange(10.0)
+    return np.stack([np.roll(shares, k) for k in range(6)])
 
 
 def make_normalisation(rng: np.random.Generator) -> Truth:

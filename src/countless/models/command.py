@@ -150,9 +150,53 @@ class Request:
         rows: NDArray[np.float64] = self.table.to_numpy(dtype="float64")
         return rows
 
+    def named(self) -> pd.DataFrame:
+        """The table with its first column as names of the rows, where that is text and names each row differently.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from countless.models.command import Request
+        >>> Request(pd.DataFrame({"who": ["ox", "cow"], "x": [1, 2]}), {}).named().index.tolist()
+        ['ox', 'cow']
+        """
+        table, first = self.table, self.table.columns[0]
+        if table.index.name is None and table[first].dtype.kind not in "biuf" and table[first].is_unique:
+            table = table.set_index(first)
+            table.index = table.index.map(str)
+        return table
+
 
 def _held(column: pd.Series) -> str:
     return "dates" if column.dtype.kind in "mM" else "text"
+
+
+def as_numbers(table: pd.DataFrame, advice: str) -> pd.DataFrame:
+    """The cells of a table whose missing cells may stay; ValueError with an advice about a column of text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from countless.models.command import as_numbers
+    >>> as_numbers(pd.DataFrame({"x": [1, None]}), "").to_numpy().tolist()
+    [[1.0], [nan]]
+    """
+    for name, column in table.items():
+        if column.dtype.kind not in "biuf":
+            raise ValueError(f"column {str(name)!r} holds {_held(column)}; {advice.format(name=name)}")
+    return table.astype("float64")
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first eight names, with dots where there are more.
+
+    Examples
+    --------
+    >>> from countless.models.command import some_of
+    >>> some_of("abcdefghi")
+    'a, b, c, d, e, f, g, h, ...'
+    """
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ only, of any model. No function opens a window.
 from __future__ import annotations
 
 from ..core.text import percent
+from .blocks import blocks, matrix
 from .chains import chains, cumulative_means, traces
 from .clusters import clusters
 from .counts import n_clusters, sizes
@@ -19,11 +20,13 @@ from .tree import tree
 from .uncertainty import uncertainty, wavering
 
 __all__ = [
+    "blocks",
     "chains",
     "clusters",
     "cumulative_means",
     "density",
     "forecast",
+    "matrix",
     "n_clusters",
     "percent",
     "profiles",

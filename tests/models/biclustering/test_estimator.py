@@ -164,6 +164,8 @@ BAD = {
     "no family": (GOOD, {"model": "symmetric", "family": "poisson"}, "choose model='relational'"),
     "no popularity": (GOOD, {"model": "frequency", "degree_corrected": True}, "cannot; choose"),
     "wrong engine": (GOOD, {"inference": cl.inference.CollapsedGibbs()}, "does not serve biclusterings"),
+    "negative presence": (-GOOD, {"presence": True}, "cells must be at least 0"),
+    "presence and rescale": (GOOD, {"presence": True, "rescale": 100}, "do not go together"),
     "features": (GOOD, {"features": "nope"}, "features"),
 }
 
@@ -190,6 +192,17 @@ def test_rescaled_ratings():
     assert np.all(np.abs(rows - 100.0) < 10.0)
 
 
+def test_presence():
+    """Repeats count once, in dense and sparse matrices, and missing cells stay missing."""
+    X = _blocks()[0]
+    X[0, 0] = np.nan
+    for given in (X, sparse.csr_array(X)):
+        kept = _fit(given, presence=True).posterior_.data.matrix.values
+        np.testing.assert_array_equal(np.unique(kept), [1.0, np.nan])
+    twice = _fit(GOOD, model="relational", presence=True, degree_corrected=True)
+    assert type(twice.model_.family) is cl.families.Poisson
+
+
 def test_diagnostics_report_and_figure():
     model = _fit(_blocks()[0])
     words = [each.words for each in model.posterior_.diagnostics().quantities]
@@ -200,6 +213,9 @@ def test_diagnostics_report_and_figure():
     buffer = io.BytesIO()
     matrix_figure(model).savefig(buffer)
     assert buffer.tell() > 5000
+    named = [label.get_text() for label in cl.plots.matrix(model).get_yticklabels()]
+    assert sorted(named) == sorted(f"row {i}" for i in range(24))
+    assert cl.plots.matrix(model, names=False).get_yticklabels() == []
 
 
 def test_command(tmp_path):

@@ -16,9 +16,11 @@ from ..command import (
     Option,
     Request,
     Results,
+    as_numbers,
     asked_chains,
     csv_text,
     general_results,
+    some_of,
     with_chains,
 )
 
@@ -75,36 +77,25 @@ def _build(request: Request) -> tuple[Any, Any]:
     asked = [name for name in ("matrix", "edges", "kernel") if request[name]]
     if len(asked) > 1:
         raise ValueError(f"--{asked[0]} and --{asked[1]} do not go together; FILE is one of them")
-    table = _named(request.table) if not request["edges"] else request.table
-    R = _from_edges(table, request["directed"]) if request["edges"] else _numbers(table, bool(request["kernel"]))
+    if request["edges"]:
+        R = _from_edges(request.table, request["directed"])
+    else:
+        R = _numbers(request.named(), bool(request["kernel"]))
     inference = with_chains(AttributesGibbs(), request, "gibbs") if asked_chains(request) else "auto"
     names = ("observation", "concentration", "cluster_concentration", "noise", "kernel", "directed")
     settings = {name: request[name] for name in names}
     return LatentAttributes(**settings, inference=inference, random_state=request["seed"]), R
 
 
-def _named(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its first column as names, where that is text and names each row differently."""
-    first = table.columns[0]
-    if table.index.name is None and table[first].dtype.kind not in "biuf" and table[first].is_unique:
-        table = table.set_index(first)
-        table.index = table.index.map(str)
-    return table
-
-
 def _numbers(table: pd.DataFrame, rows: bool) -> pd.DataFrame:
-    for name, column in table.items():
-        if column.dtype.kind not in "biuf":
-            raise ValueError(
-                f"column {str(name)!r} holds text; if it names the objects, say --name {name}; if FILE lists edges, "
-                "--edges"
-            )
+    advice = "if it names the objects, say --name {name}; if FILE lists edges, --edges"
+    table = as_numbers(table, advice)
     if not rows and len(table) != len(table.columns):
         raise ValueError(
             f"the table has {len(table)} rows and {len(table.columns)} columns, and is no square matrix; say --edges "
             "for a list of edges, or --kernel distance for a table of measurements"
         )
-    return table.astype("float64")
+    return table
 
 
 def _from_edges(table: pd.DataFrame, directed: bool) -> pd.DataFrame:
@@ -160,8 +151,7 @@ def _results(model: Any, about: About) -> Results:
         inside = clusters[:, m] >= 0
         sizes = [int((clusters[:, m] == c).sum()) for c in range(int(clusters[:, m].max()) + 1)]
         some = [name for name, there in zip(names, inside, strict=True) if there]
-        listed = ", ".join(some[:8]) + (", ..." if len(some) > 8 else "")
-        rows.append((str(m + 1), str(int(inside.sum())), ", ".join(map(str, sizes)), listed))
+        rows.append((str(m + 1), str(int(inside.sum())), ", ".join(map(str, sizes)), some_of(some)))
     title = "Attributes" if count else "No attribute is shared"
     grid = Grid(title, ("attribute", "objects", "sizes of clusters", "objects"), rows, right=(1,))
     summary = {"n_attributes": count, "bias": model.bias_, "noise": model.noise_, **found.summary}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..command import (
     CHAIN_OPTIONS,
@@ -15,14 +15,13 @@ from ..command import (
     Option,
     Request,
     Results,
+    as_numbers,
     asked_chains,
     csv_text,
     general_results,
+    some_of,
     with_chains,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 HELP = """
 Group the rows and the columns of a table together; both numbers of groups are inferred.
@@ -62,6 +61,7 @@ OPTIONS = (
     Option("degree_corrected", "Rows and columns of counts have popularities of their own.", kind=bool, default=False),
     Option("tied", "Rows and columns are the same items.", kind=bool, default=False),
     Option("rescale", "Turn ratings into counts with about this total.", kind=float, metavar="X"),
+    Option("presence", "Count each cell that holds anything once.", kind=bool, default=False),
     Option("inference", "How the posterior is found.", default="auto", choices=_engines),
     *CHAIN_OPTIONS,
 )
@@ -71,12 +71,7 @@ def _build(request: Request) -> tuple[Any, Any]:
     from .engines.gibbs import BiclusterGibbs
     from .estimator import InfiniteBiclustering
 
-    table = _named(request.table)
-    for name, column in table.items():
-        if column.dtype.kind not in "biuf":
-            raise ValueError(
-                f"column {str(name)!r} holds text; if it names the rows, say --name {name}, else leave it out: --ignore"
-            )
+    table = as_numbers(request.named(), "if it names the rows, say --name {name}, else leave it out: --ignore")
     inference = request["inference"]
     if asked_chains(request):
         if inference in ("map", "variational"):
@@ -84,18 +79,9 @@ def _build(request: Request) -> tuple[Any, Any]:
                 f"--chains, --draws, --warmup and --max-seconds are for sampling; leave out --inference {inference}"
             )
         inference = with_chains(BiclusterGibbs(), request, "gibbs")
-    names = ("model", "family", "degree_corrected", "tied", "rescale")
+    names = ("model", "family", "degree_corrected", "tied", "rescale", "presence")
     settings = {name: request[name] for name in names}
-    return InfiniteBiclustering(**settings, inference=inference, random_state=request["seed"]), table.astype("float64")
-
-
-def _named(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its first column as the names of the rows, where that is text and names each row differently."""
-    first = table.columns[0]
-    if table.index.name is None and table[first].dtype.kind not in "biuf" and table[first].is_unique:
-        table = table.set_index(first)
-        table.index = table.index.map(str)
-    return table
+    return InfiniteBiclustering(**settings, inference=inference, random_state=request["seed"]), table
 
 
 def _results(model: Any, about: About) -> Results:
@@ -107,7 +93,7 @@ def _results(model: Any, about: About) -> Results:
         word, names = ("row", "column")[side], data.names(side)
         files[f"{word}s.csv"] = csv_text([(word, "cluster"), *zip(names, labels.tolist(), strict=True)])
         members = [[n for n, k in zip(names, labels, strict=True) if k == each] for each in range(labels.max() + 1)]
-        rows = [(str(k), str(len(each)), _some(each)) for k, each in enumerate(members[:30])]
+        rows = [(str(k), str(len(each)), some_of(each)) for k, each in enumerate(members[:30])]
         grids.append(Grid(f"Clusters of {word}s", ("cluster", "size", f"{word}s"), rows, right=(1,)))
     means = model.block_means_
     if means.ndim == 2:
@@ -116,10 +102,6 @@ def _results(model: Any, about: About) -> Results:
     rows_found, columns_found = model.n_clusters_
     summary = {"n_row_clusters": rows_found, "n_column_clusters": columns_found, **found.summary}
     return Results(summary, [*grids, *found.screen], files)
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
 def _rehearsals() -> dict[str, Request]:

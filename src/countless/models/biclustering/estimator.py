@@ -30,7 +30,7 @@ from .engines.choice import resolve_inference
 from .features import column_of, grouped
 from .posterior import BiclusteringPosterior
 from .predictive import held_out, log_predictive
-from .reading import read_matrix, read_new_matrix, rescaled
+from .reading import presence, read_matrix, read_new_matrix, rescaled
 
 
 @register_estimator("InfiniteBiclustering")
@@ -65,6 +65,10 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
         Turn ratings into counts that add up to about this number: each cell is multiplied by ``rescale / X.sum()``, or,
         for ``"asymmetric"``, so that every row has the same total, and rounded. The number of clusters depends on it:
         the larger the counts, the more differences are beyond chance. Default: cells are taken as they are.
+    presence : bool
+        Count each cell that holds anything once. A word that occurs once in a document tends to occur again, whatever
+        the document is about; models of thrown counts know nothing of that, and take repeats for small clusters. Where
+        repeats follow one law for all cells, they say nothing of the clusters.
     features : {"mean", "representative"}
         What ``transform`` makes of a column cluster.
     random_state : None, int, Generator or RandomState
@@ -124,6 +128,7 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
         inference: str | Inference = "auto",
         tied: bool = False,
         rescale: float | None = None,
+        presence: bool = False,
         features: str = "mean",
         random_state: Any = None,
         progress: bool | None = None,
@@ -137,6 +142,7 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
         self.inference = inference
         self.tied = tied
         self.rescale = rescale
+        self.presence = presence
         self.features = features
         self.random_state = random_state
         self.progress = progress
@@ -164,6 +170,8 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
         spec = resolve_model(self.model, self.family, self.degree_corrected)
         matrix, names = read_matrix(X, self.tied)
         validate_data(self, X, reset=True, skip_check_array=True)
+        if self.presence:
+            matrix = presence(matrix, self.rescale)
         if self.rescale is not None:
             matrix = rescaled(matrix, self.rescale, spec)
         spec.check(matrix)

@@ -69,6 +69,15 @@ def _names(X: Any) -> Names:
     return tuple(map(str, index)), named
 
 
+def presence(matrix: Matrix, rescale: float | None) -> Matrix:
+    """One count for each cell that holds anything."""
+    if rescale is not None:
+        raise ValueError("presence and rescale do not go together; leave one of them out")
+    if (matrix.values < 0).any():
+        raise ValueError("presence: cells must be at least 0, to be there or not")
+    return matrix._replace(values=np.where(np.isnan(matrix.values), np.nan, 1.0))
+
+
 def rescaled(matrix: Matrix, total: Any, model: BlockModel) -> Matrix:
     """Counts in proportion to ratings that add up to about ``total``."""
     total = positive_number("rescale", total)

@@ -227,7 +227,7 @@ def require_counts(matrix: Matrix, name: str) -> None:
         at = int(bad.argmax())
         raise ValueError(
             f"X: model={name!r} needs counts, got {values[at]:.6g} in cell ({matrix.rows[at]}, {matrix.columns[at]}); "
-            "choose model='relational' for real numbers, or rescale='total' to turn ratings into counts"
+            "choose model='relational' for real numbers, or a total, rescale=..., to turn ratings into counts"
         )
     if not values.any():
         raise ValueError("X: all cells are zero, so that there is nothing to group")

@@ -119,7 +119,7 @@ class Relational(BlockModel):
         if not (isinstance(self.family, str) and self.family == "auto"):
             return resolve_family(self.family)
         values = matrix.values[~np.isnan(matrix.values)]
-        if np.all((values == 0) | (values == 1)):
+        if np.all((values == 0) | (values == 1)) and not self.degree_corrected:
             return resolve_family("bernoulli")
         whole = bool(np.all(values >= 0) and np.all(values == np.floor(values)))
         return resolve_family("poisson" if whole else "gaussian")
