@@ -49,10 +49,8 @@ def matrix(model: Any, reorder: bool = True, names: bool = True, ax: Axes | None
     ]
     picture = _picture(data.matrix, order)
     named = [names and n <= MOST_NAMES for n in shape]
-    ax = axes(
-        ax,
-        tuple(min(12.0, 3.5 + 0.085 * n) if there else 6.0 for n, there in zip(shape[::-1], named[::-1], strict=True)),
-    )
+    height, width = (min(12.0, 3.5 + 0.085 * n) if there else 6.0 for n, there in zip(shape, named, strict=True))
+    ax = axes(ax, (width, height))
     high = float(np.quantile(picture[picture > 0], 0.98)) if (picture > 0).any() else 1.0
     low = min(0.0, float(picture.min()))
     ax.imshow(picture, aspect="auto", cmap="Blues", vmin=low, vmax=high, interpolation="nearest")
