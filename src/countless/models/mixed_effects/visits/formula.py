@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,12 +28,13 @@ CALLABLE = ("I", "C", *POWERS, "sin", "cos", "tan", "arctan", "tanh", "floor", "
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula in its parts."""
+    """A formula in its parts; ``text`` is what was written, for messages."""
 
     outcome: str
     fixed: str
     random: str
     group: str
+    text: str = field(default="", compare=False)
 
     @classmethod
     def parse(cls, text: Any) -> Self:
@@ -68,7 +69,7 @@ class Formula:
         again = re.search(rf"\b{re.escape(outcome)}\b", right) if re.fullmatch(r"\w+", outcome) else None
         if again:
             raise ValueError(f"formula: the outcome {outcome!r} is also at position {tilde + 2 + again.start()}")
-        return cls(outcome, fixed, random, group)
+        return cls(outcome, fixed, random, group, text)
 
     def levels(self, frame: pd.DataFrame) -> dict[str, list[str]]:
         """Levels of the columns of text that the designs use."""
@@ -98,8 +99,8 @@ class Formula:
                     f"column {name!r}: {cells[strange].iloc[0]!r} was not there in the fit; it had {listed}"
                 )
             table[name] = pd.Categorical(cells, categories=known)
-        random = _matrix(self.random, table)
-        fixed = _matrix(self.fixed or "0", table)
+        random = self._matrix(self.random, table)
+        fixed = self._matrix(self.fixed or "0", table)
         return random, fixed[[name for name in fixed.columns if name not in set(random.columns)]]
 
     def outcomes(self, frame: pd.DataFrame) -> FloatArray:
@@ -109,13 +110,50 @@ class Formula:
             if column.dtype.kind not in "biuf":
                 raise ValueError(f"formula: the outcome {self.outcome!r} holds text; it must hold numbers")
             return np.asarray(column.to_numpy(dtype=np.float64))
-        return np.asarray(_matrix(f"{self.outcome} - 1", frame, "ignore").to_numpy(dtype=np.float64))[:, 0]
+        return np.asarray(self._matrix(f"{self.outcome} - 1", frame, "ignore").to_numpy(dtype=np.float64))[:, 0]
 
     def groups(self, frame: pd.DataFrame) -> Any:
         """The subject of each row."""
         if self.group not in frame.columns:
-            raise ValueError(f"formula: the table has no column {self.group!r}; it has {_listed(frame)}")
+            raise ValueError(f"formula: {self._no_column(self.group)}; it has {_listed(frame)}")
         return frame[self.group]
+
+    def _matrix(self, terms: str, frame: pd.DataFrame, missing: str = "raise") -> pd.DataFrame:
+        try:
+            import formulaic
+        except ModuleNotFoundError:
+            raise ImportError(
+                "formula: formulaic is not installed; install it with: pip install countless[formula]"
+            ) from None
+        import pandas as pd
+
+        try:
+            matrix = formulaic.model_matrix(terms, frame, na_action=missing)
+        except Exception as error:
+            first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            empty = re.search(r"`([^`]+)` contains null values", str(error))
+            if empty:
+                name = empty.group(1)
+                raise ValueError(f"formula: {name!r} is missing in {_missing_row(frame, name)}") from None
+            operator = re.search(r"Operator `(.+?)`", str(error))
+            if operator:
+                where = f"operator {operator.group(1)!r} at position {self._place(operator.group(1))}"
+                raise ValueError(f"formula: {where} cannot stand there") from None
+            unknown = re.search(r"(?:`([^`]+)`|([A-Za-z_][A-Za-z0-9_.]*)'?) is not (?:present|defined)", str(error))
+            name = (unknown.group(1) or unknown.group(2)) if unknown else None
+            if name is not None and name not in frame.columns:
+                raise ValueError(f"formula: {self._no_column(name)}; it has {_listed(frame)}") from None
+            where = f" at position {self.text.find(terms) + 1}" if terms in self.text else ""
+            raise ValueError(f"formula: {terms!r}{where} cannot be read ({first})") from None
+        return pd.DataFrame(np.asarray(matrix, dtype=np.float64), columns=list(matrix.columns), index=frame.index)
+
+    def _no_column(self, name: str) -> str:
+        return f"the table has no column {name!r} (position {self._place(name)})"
+
+    def _place(self, part: str) -> int:
+        """Position of a name or of an operator, from 1."""
+        name = re.search(rf"(?<!\w){re.escape(part)}(?!\w)", self.text)
+        return name.start() + 1 if name else self.text.find(part) + 1
 
 
 def _check_calls(text: str) -> None:
@@ -155,35 +193,6 @@ def _bracket_with_bar(text: str, start: int) -> tuple[int, int]:
     if len(found) > 1:
         raise ValueError(f"formula: only one bracket may hold '|', got a second one at position {found[1][0] + 1}")
     return found[0]
-
-
-def _matrix(terms: str, frame: pd.DataFrame, missing: str = "raise") -> pd.DataFrame:
-    try:
-        import formulaic
-    except ModuleNotFoundError:
-        raise ImportError(
-            "formula: formulaic is not installed; install it with: pip install countless[formula]"
-        ) from None
-    import pandas as pd
-
-    try:
-        matrix = formulaic.model_matrix(terms, frame, na_action=missing)
-    except Exception as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        empty = re.search(r"`([^`]+)` contains null values", str(error))
-        if empty:
-            name = empty.group(1)
-            raise ValueError(f"formula: {name!r} is missing in {_missing_row(frame, name)}") from None
-        operator = re.search(r"Operator `(.+?)`", str(error))
-        if operator:
-            where = f"operator {operator.group(1)!r} at position {terms.find(operator.group(1)) + 1} of {terms!r}"
-            raise ValueError(f"formula: {where} cannot stand there") from None
-        unknown = re.search(r"`?'?([A-Za-z_][A-Za-z0-9_.]*)'?`? is not (?:present|defined)", str(error))
-        if unknown and unknown.group(1) not in frame.columns:
-            name = unknown.group(1)
-            raise ValueError(f"formula: the table has no column {name!r}; it has {_listed(frame)}") from None
-        raise ValueError(f"formula: {terms!r} cannot be read ({first})") from None
-    return pd.DataFrame(np.asarray(matrix, dtype=np.float64), columns=list(matrix.columns), index=frame.index)
 
 
 def _missing_row(frame: pd.DataFrame, term: str) -> str:
