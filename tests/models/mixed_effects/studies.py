@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
-from scipy.stats import multivariate_normal
+from scipy.stats import gamma, multivariate_normal
 
 import countless as cl
 from countless.chains import Schedule
@@ -54,6 +54,21 @@ def evidence_of_sets(family: Any, noise: float) -> dict[tuple[int, ...], float]:
     for rows in _blocks(N_SUBJECTS)[0]:
         here = np.isin(subject, rows)
         found[tuple(rows)] = log_normal(y[here], X[here], subject[here], family.mean, within, between, noise)
+    return found
+
+
+def evidence_by_cluster(variance: float, mean: float, between: float, noise: Any, X: Any, y: Any, subject: Any) -> Any:
+    """The same for one effect of known variance and a noise of each cluster, its precision on a grid of logarithms."""
+    grid = np.linspace(-9.0, 4.0, 260)
+    law = gamma(noise.shape, scale=1.0 / noise.rate).logpdf(np.exp(grid)) + grid
+    found = {}
+    for rows in _blocks(N_SUBJECTS)[0]:
+        here = np.isin(subject, rows)
+        values = [
+            log_normal(y[here], X[here], subject[here], [mean], [[variance]], [[between]], np.exp(-place)) + log_law
+            for place, log_law in zip(grid, law, strict=True)
+        ]
+        found[tuple(rows)] = float(np.logaddexp.reduce(values) + np.log(grid[1] - grid[0]))
     return found
 
 

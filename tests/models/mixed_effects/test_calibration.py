@@ -33,7 +33,7 @@ def _ranks(name, rng, change=lambda moves: moves):
                 units = problem.units
                 gamma = float((state.fixed * units.fixed_scale + units.fixed_centre)[0])
                 draws.append((state.noise_precision / units.noise**2, gamma, state.n_clusters))
-        truth = (precision, fixed, labels.max() + 1)
+        truth = (precision[0], fixed, labels.max() + 1)
         for each, values, value in zip(ranks.values(), np.array(draws).T, truth, strict=True):
             ties = np.sum(values == value)
             each.append(np.sum(values < value) + rng.integers(ties + 1))

@@ -10,11 +10,20 @@ from countless.models.mixed_effects.moves.given import DrawEffects, DrawFixed, D
 from countless.models.mixed_effects.moves.placing import PlaceSubjects
 from countless.partitions.moves.split_merge import SplitMerge
 from countless.partitions.moves.sweeps import GibbsSweep
-from countless.priors import CRP, FiniteDirichlet, PitmanYor
+from countless.priors import CRP, FiniteDirichlet, Gamma, PitmanYor
 from exact.chains import LIMIT, N_DRAWS, excess
 from exact.enumeration import partitions
 
-from .studies import evidence_of_sets, log_inverse_gamma, log_normal, posterior_of, problem_of, run, visits
+from .studies import (
+    evidence_by_cluster,
+    evidence_of_sets,
+    log_inverse_gamma,
+    log_normal,
+    posterior_of,
+    problem_of,
+    run,
+    visits,
+)
 
 NOISE = 9.0
 KNOWN = GaussianKnownCovariance([[30.0, -0.5], [-0.5, 0.09]], [50.0, 2.0], [[90.0, 0.3], [0.3, 0.2]])
@@ -86,6 +95,51 @@ def test_a_broken_pass_fails(rng):
     assert _excess(KNOWN, CRP(1.0), "broken", [Broken(), SplitMerge(2)], 2, rng, True) > 3.0 * LIMIT
 
 
+# --- a noise of each cluster: its precision by quadrature -----------------------------------------------------------
+
+LAW = Gamma(1.5, 9.0)
+
+
+def _noisy():
+    """One effect, and subjects of whom some are far noisier than others."""
+    X, y, subject, _ = visits()
+    X, y = X[:, :1], y - 2.0 * X[:, 1]
+    return X, y + 6.0 * np.sin(5.0 * np.arange(len(y))) * (subject >= 2), subject
+
+
+def _excess_by_cluster(moves, rng):
+    import countless as cl
+
+    X, y, subject = _noisy()
+    posterior = posterior_of(evidence_by_cluster(25.0, 55.0, 60.0, LAW, X, y, subject), CRP(1.0))
+    family = GaussianKnownCovariance([[25.0]], [55.0], [[60.0]])
+    problem = cl.MixedEffects(family, CRP(1.0), LAW, cluster_noise=True)._read(X, y, subject, None).problem()
+    assert posterior.max() < 0.5
+    return excess(run(problem, moves, rng, N_DRAWS, 3), posterior, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moves", ["place", "all"])
+def test_partitions_with_a_noise_of_each_cluster(moves, rng):
+    more = [SplitMerge(2), DrawParameters(), DrawFixed(), DrawNoise()] if moves == "all" else []
+    assert _excess_by_cluster([PlaceSubjects(), *more], rng) < LIMIT
+
+
+class Stale(PlaceSubjects):
+    """What effects leave of the visits is not brought up to date."""
+
+    def step(self, rng, state):
+        before = state.rows[:, -1].copy()
+        super().step(rng, state)
+        state.rows[:, -1] = before
+        state.rebuild()
+
+
+@pytest.mark.slow
+def test_residuals_that_are_stale_fail(rng):
+    assert _excess_by_cluster([Stale()], rng) > 2.0 * LIMIT
+
+
 # --- unknown covariance: the covariance by quadrature ---------------------------------------------------------------
 
 
@@ -123,6 +177,7 @@ def test_partitions_of_unknown_variance(moves, rng):
     assert excess(run(problem, chosen, rng, N_DRAWS, 3), posterior, rng) < LIMIT
 
 
+@pytest.mark.slow
 def test_clusters_that_are_too_cheap_fail(rng):
     """The table of the prior is tilted."""
     import countless as cl

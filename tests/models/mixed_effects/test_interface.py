@@ -47,6 +47,21 @@ def model():
     return fitted()
 
 
+def apart_in_noise(seed=4, n=60, v=6):
+    """Subjects of one population whose outcomes are precise in one half and noisy in the other."""
+    rng = np.random.default_rng(seed)
+    subject = np.repeat(np.arange(n), v)
+    deviation = np.where(np.arange(n) % 2, 3.0, 0.5)
+    y = 10.0 + rng.normal(size=n)[subject] + deviation[subject] * rng.normal(size=n * v)
+    return np.ones((n * v, 1)), y, subject
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    engine = MixedEffectsGibbs(chains=2, draws=60, warmup=60, n_threads=1)
+    return cl.MixedEffects(inference=engine, random_state=3, cluster_noise=True).fit(*apart_in_noise())
+
+
 @pytest.mark.filterwarnings("ignore::countless.ConvergenceWarning")
 @pytest.mark.parametrize("family", ["gaussian", "diagonal-gaussian", "spherical-gaussian", "gaussian-known-covariance"])
 def test_every_family_finds_two_groups(family):
@@ -106,6 +121,58 @@ def test_predictions_of_known_and_new_subjects(model):
     fresh = model.predict([[1.0, 3.0]], ["stranger"], [[0.0]], interval=0.95)
     assert fresh.lower[0] < 11.0 < 27.0 < fresh.upper[0]
     assert model.score(X, y, subject, shared) > model.score(X, y, [f"new {name}" for name in subject], shared)
+
+
+@pytest.mark.slow
+def test_clusters_that_differ_in_noise_alone(noisy):
+    assert noisy.n_clusters_ == 2
+    assert cl.metrics.compare(noisy.labels_, np.arange(60) % 2, metrics=("nmi",))["nmi"] > 0.6
+    table = noisy.cluster_effects_.sort_values(("", "noise"))
+    assert table["", "noise 2.5%"].iloc[0] < 0.25 < table["", "noise 97.5%"].iloc[0] < 1.0
+    assert table["", "noise 2.5%"].iloc[1] < 9.0 < table["", "noise 97.5%"].iloc[1]
+    assert noisy.noise_ == pytest.approx(4.6, abs=1.2)
+    widths = noisy.predict([[1.0]] * 2, [0, 1], interval=0.95).pipe(lambda found: found.upper - found.lower)
+    assert widths[0] < 4.0 < 10.0 < widths[1]
+    (best,) = noisy.score_subjects([[1.0]], [10.0], [0])
+    (other,) = noisy.score_subjects([[1.0]], [10.0], [1])
+    assert best > other + 0.5
+
+
+def test_map_with_a_noise_of_each_cluster_never_falls():
+    found = cl.MixedEffects(inference="map", random_state=0, cluster_noise=True).fit(*apart_in_noise())
+    assert np.all(np.diff(found.posterior_.objective) >= -1e-9)
+    assert found.n_clusters_ == 2
+    assert found.posterior_.log_joint.item() == pytest.approx(found.posterior_.objective[-1], abs=1e-9)
+
+
+@pytest.mark.slow
+def test_the_density_of_new_visits_with_a_noise_of_each_cluster(noisy):
+    """New subjects under one draw at a time, and subjects of the fit given what they left, by scipy."""
+    X, y, posterior, given = np.ones((3, 1)), np.array([9.0, 12.0, 10.5]), noisy.posterior_, noisy._given
+    X_fit, y_fit, subject = apart_in_noise()
+    new, known = [], []
+    for number in given.some():
+        at = np.unravel_index(number, posterior.shape)
+        parts, labels = posterior.parameters_of(number), posterior.labels[at]
+        means = [*parts["mean"], posterior["new/mean"][at]]
+        spreads = [*parts["covariance"], posterior["new/covariance"][at]]
+        noises = [*parts["noise"], posterior["new/noise"][at]]
+        laws = list(zip(means, spreads, noises, strict=True))
+        here = subject == 7
+        both = np.append(y_fit[here], y), np.ones((int(here.sum()) + 3, 1))
+
+        def value(law, y, X):
+            mean, spread, noise = law
+            return multivariate_normal(X @ mean, X @ spread @ X.T + noise * np.eye(len(y))).logpdf(y)
+
+        weights = given.draw(number).log_weights
+        new.append(np.logaddexp.reduce(weights + np.array([value(law, y, X) for law in laws])))
+        own = laws[labels[7]]
+        known.append(value(own, *both) - value(own, y_fit[here], X_fit[here]))
+    for values, name in ((new, "stranger"), (known, 7)):
+        expected = np.logaddexp.reduce(values) - np.log(len(values))
+        groups = [-1] * 3 if name == "stranger" else [name] * 3
+        assert 3.0 * noisy.score(X, y, groups) == pytest.approx(expected, rel=1e-8)
 
 
 def test_the_density_of_new_visits_is_a_mixture_of_normals(model):
@@ -200,22 +267,30 @@ def _same(one, other):
         np.testing.assert_array_equal(array, other[name], err_msg=name)
 
 
-def _fit(draws, family="gaussian", **more):
+def _fit(draws, family="gaussian", cluster_noise=False, **more):
     X, y, subject, shared = table()
     engine = MixedEffectsGibbs(chains=2, draws=draws, warmup=20, n_threads=1)
-    return cl.MixedEffects(family, inference=engine, random_state=5).fit(X, y, subject, shared, **more)
+    model = cl.MixedEffects(family, inference=engine, random_state=5, cluster_noise=cluster_noise)
+    return model.fit(X, y, subject, shared, **more)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "gaussian-known-covariance"])
-def test_saved_loaded_and_made_longer(tmp_path, family):
-    one = _fit(30, family, checkpoint=tmp_path / "run", checkpoint_every=0.0)
+@pytest.mark.parametrize(
+    ("family", "own"),
+    [
+        ("gaussian", False),
+        ("gaussian-known-covariance", False),
+        pytest.param("gaussian", True, marks=pytest.mark.slow),
+    ],
+)
+def test_saved_loaded_and_made_longer(tmp_path, family, own):
+    one = _fit(30, family, own, checkpoint=tmp_path / "run", checkpoint_every=0.0)
     for twin in (cl.load(tmp_path / "run"), cl.load(one.save(tmp_path / "model.npz"))):
         _same(one.posterior_, twin.posterior_)
         X, _, subject, shared = table()
         np.testing.assert_array_equal(one.predict(X, subject, shared), twin.predict(X, subject, shared))
         np.testing.assert_array_equal(one.labels_, twin.labels_)
     longer = cl.io.resume(tmp_path / "run", draws=50)
-    _same(_fit(50, family).posterior_, longer.posterior_)
+    _same(_fit(50, family, own).posterior_, longer.posterior_)
 
 
 PROGRAM = """
@@ -355,6 +430,8 @@ def test_mistakes_get_one_sentence(change, sentence):
     ("settings", "sentence"),
     [
         ({"noise": -1.0}, "noise must be a number above 0"),
+        ({"cluster_noise": "yes"}, "cluster_noise must be True or False, got 'yes'"),
+        ({"noise": 2.0, "cluster_noise": True}, "cluster_noise: the noise is given, 2; leave it out"),
         ({"family": "poisson"}, "effects .*cannot be Poisson; choose 'gaussian'"),
         ({"inference": "variational"}, "inference: 'variational' is not known"),
         ({"inference": cl.inference.CollapsedGibbs()}, "CollapsedGibbs does not serve mixed effects"),
@@ -428,12 +505,12 @@ def test_formulas_and_the_command(tmp_path):
     with pytest.raises(ValueError, match="column 'sex': 'none' was not there in the fit"):
         found.predict(frame.iloc[:3].assign(sex="none"))
     for wrong, sentence in {
-        "y ~ t +* x + (1 | id)": r"operator '\+\*' at position 3 of 't \+\* x' cannot stand there",
+        "y ~ t +* x + (1 | id)": r"operator '\+\*' at position 7 cannot stand there",
         "y ~ hole + (1 | id)": "'hole' is missing in row 2; only outcomes may be missing",
     }.items():
         with pytest.raises(ValueError, match=sentence):
             cl.MixedEffects.from_formula(wrong, frame.assign(hole=frame.x.where(frame.index != 1)))
-    with pytest.raises(ValueError, match="has no column 'nothing'"):
+    with pytest.raises(ValueError, match=r"has no column 'nothing' \(position 5\)"):
         cl.MixedEffects.from_formula("y ~ nothing + (1 | id)", frame)
     frame.to_csv(tmp_path / "visits.csv", index=False)
     words = [str(tmp_path / "visits.csv"), "--formula", text, "--chains", "2", "--draws", "30", "--warmup", "30"]
@@ -443,6 +520,10 @@ def test_formulas_and_the_command(tmp_path):
         path.name for path in (tmp_path / "run").iterdir()
     }
     assert pd.read_csv(tmp_path / "run" / "effects.csv").shape == (40, 11)
+    words = [*words[:3], "--inference", "map", "--cluster-noise", "--out", str(tmp_path / "own")]
+    done = CliRunner().invoke(app, ["mixed", *words])
+    assert done.exit_code == 0, done.output
+    assert {"noise", "noise 2.5%"} < set(pd.read_csv(tmp_path / "own" / "clusters.csv").columns)
 
 
 def test_packing_is_that_of_the_kernels():

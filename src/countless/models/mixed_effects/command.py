@@ -17,6 +17,7 @@ from ..command import (
     general_results,
     with_chains,
 )
+from .tables import summary_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +56,7 @@ OPTIONS = (
     Option("family", "Distribution of the effects of a cluster.", default="gaussian", choices=_families),
     Option("prior", "How subjects fall into clusters.", default="crp", choices=_priors),
     Option("noise", "Variance of the noise; left out, it is learned.", kind=float, metavar="X"),
+    Option("cluster_noise", "Each cluster has a noise of its own.", kind=bool, default=False),
     Option("inference", "gibbs samples, map optimises.", default="gibbs", choices=lambda: ["gibbs", "map"]),
     *CHAIN_OPTIONS,
 )
@@ -74,6 +76,7 @@ def build(request: Request) -> tuple[Any, pd.DataFrame]:
         request["noise"],
         name if chosen == resolve_engine(name) else chosen,
         request["seed"],
+        cluster_noise=request["cluster_noise"],
         formula=request["formula"],
     )
     try:
@@ -91,10 +94,8 @@ def results(model: Any, about: About) -> Results:
         "n_clusters": model.n_clusters_,
         "clusters": [
             {"label": k, "size": int(row["", "size"])}
-            | {
-                name: {part: float(row[name, part]) for part in ("mean", "2.5%", "97.5%", "spread")}
-                for name in model.feature_names_
-            }
+            | {part: float(row["", part]) for part in model.cluster_effects_[""].columns if part != "size"}
+            | {name: {part: float(row[name, part]) for part in PARTS} for name in model.feature_names_}
             for k, row in model.cluster_effects_.iterrows()
         ],
         "coefficients": {name: dict(row) for name, row in model.summary().iterrows()},
@@ -115,19 +116,18 @@ def results(model: Any, about: About) -> Results:
 
 
 def _coefficient_grid(model: Any) -> Grid:
-    rows = [
-        (str(name), f"{row['mean']:.4g}", f"{row['sd']:.3g}", f"{row['2.5%']:.4g} to {row['97.5%']:.4g}")
-        for name, row in model.summary().iterrows()
-    ]
-    return Grid("Means, fixed effects and deviations", ("", "mean", "sd", "95% interval"), rows, right=(1, 2))
+    head, rows = summary_in_words(model)
+    return Grid("Means, fixed effects and deviations", head, rows, right=(1, 2))
 
 
 def _cluster_grid(model: Any) -> Grid:
-    rows = []
+    rows, own = [], model.posterior_.data.cluster_noise
     for k, row in list(model.cluster_effects_.iterrows())[:MOST_CLUSTERS]:
         cells = [f"{row[name, 'mean']:.4g} (spread {row[name, 'spread']:.3g})" for name in model.feature_names_]
-        rows.append([str(k), f"{int(row['', 'size']):,}", *cells])
-    return Grid("Which clusters?", ("cluster", "subjects", *model.feature_names_), rows, right=(1,))
+        noise = [f"{row['', 'noise']:.4g}"] if own else []
+        rows.append([str(k), f"{int(row['', 'size']):,}", *cells, *noise])
+    head = ("cluster", "subjects", *model.feature_names_, *(["noise"] if own else []))
+    return Grid("Which clusters?", head, rows, right=(1,))
 
 
 def predict(model: Any, table: pd.DataFrame, file: Path) -> Prediction:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ...families import Family
 from ...priors import Gamma, Prior
-from .kinds import hyper_of
-from .problem import Noise, Problem
+from .kernels.kinds import hyper_of
+from .kernels.noise import Noise
+from .problem import Problem
 from .visits.subjects import Population, fit_population
 from .visits.units import Units
 
@@ -46,6 +47,8 @@ class MixedData:
         Hyperparameters that are learned.
     population : Population
         A linear mixed model of one Gaussian population: the units of the arithmetic.
+    cluster_noise : bool
+        Whether each cluster has a noise of its own.
     """
 
     noun: ClassVar[str] = "table of visits"
@@ -63,6 +66,7 @@ class MixedData:
     fixed_variance: FloatArray
     left_open: tuple[str, ...]
     population: Population
+    cluster_noise: bool = False
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Designs, outcomes and subjects."""
@@ -79,6 +83,7 @@ class MixedData:
             "noise": self.noise,
             "fixed variance": self.fixed_variance,
             "left open": list(self.left_open),
+            "cluster noise": self.cluster_noise,
         }
 
     @classmethod
@@ -108,9 +113,12 @@ class MixedData:
         noise = settings["noise"]
         if not isinstance(noise, Gamma) and not (isinstance(noise, float) and 0.0 < noise < np.inf):
             raise ValueError("its noise is damaged")
+        own = settings["cluster noise"]
+        if type(own) is not bool or (own and not isinstance(noise, Gamma)):
+            raise ValueError("its noise is damaged")
         population = fit_population(X, y, fixed, codes, len(subjects))
         names = (effect_names, fixed_names)
-        return cls(X, fixed, y, codes, subjects, *names, family, prior, noise, variance, left_open, population)
+        return cls(X, fixed, y, codes, subjects, *names, family, prior, noise, variance, left_open, population, own)
 
     def problem(self) -> Problem:
         """The problem that engines solve."""
@@ -118,7 +126,7 @@ class MixedData:
         sums = units.sums(self.X, self.y, self.fixed, self.codes, len(self.subjects))
         unit = units.noise**2
         if isinstance(self.noise, Gamma):
-            noise = Noise(float(self.noise.shape), float(self.noise.rate) / unit)
+            noise = Noise(float(self.noise.shape), float(self.noise.rate) / unit, by_cluster=self.cluster_noise)
         else:
             noise = Noise(fixed=unit / self.noise)
         return Problem(

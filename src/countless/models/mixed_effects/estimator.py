@@ -61,7 +61,7 @@ class MixedEffects(RunEstimator):
         How subjects fall into groups, as for ``DPMixture``.
     noise : float or Gamma, optional
         Variance of the outcomes about the trajectory of their subject: a number, or the law of its inverse. Default:
-        it is learned, with a law worth two visits.
+        it is learned, with a law worth two visits (of each cluster one, with ``cluster_noise``).
     inference : str or inference object
         ``"gibbs"`` (``"auto"`` is the same), ``"map"``, or an object, such as
         ``countless.models.mixed_effects.engines.gibbs.MixedEffectsGibbs(chains=2)``.
@@ -71,6 +71,8 @@ class MixedEffects(RunEstimator):
     fixed_variance : float or array, optional
         Prior variance of each fixed effect, about zero. Default: ten deviations of the outcomes per deviation of its
         column, squared.
+    cluster_noise : bool
+        Whether each cluster has a variance of the noise of its own; ``noise`` is then the law of each.
     formula : str, optional
         Such as ``"y ~ age + (1 + time | subject)"``: then ``fit`` and ``predict`` take one table. In brackets is the
         design of the effects of each subject; columns outside that are also inside are left out, since the effects of
@@ -89,9 +91,10 @@ class MixedEffects(RunEstimator):
     fixed_effects_ : DataFrame
         The same of the fixed effects.
     cluster_effects_ : DataFrame
-        For each cluster its size, and mean, 95% interval and spread of each effect over its subjects.
+        For each cluster its size, and mean, 95% interval and spread of each effect over its subjects; with
+        ``cluster_noise`` also mean and 95% interval of the variance of its noise.
     noise_ : float
-        Variance of the noise, its posterior mean.
+        Variance of the noise, its posterior mean; over all visits, where clusters have one each.
     certainty_ : Certainty
         Of each subject, as for ``DPMixture``.
     concentration_ : float
@@ -133,6 +136,7 @@ class MixedEffects(RunEstimator):
         random_state: Any = None,
         progress: bool | None = None,
         fixed_variance: Any = None,
+        cluster_noise: bool = False,
         formula: str | None = None,
     ) -> None:
         self.family = family
@@ -142,6 +146,7 @@ class MixedEffects(RunEstimator):
         self.random_state = random_state
         self.progress = progress
         self.fixed_variance = fixed_variance
+        self.cluster_noise = cluster_noise
         self.formula = formula
 
     @classmethod

@@ -13,7 +13,7 @@ from ...core.validate import positive_number, whole_number
 from ...families import resolve_family
 from ...priors import Gamma, resolve_prior
 from .data import MixedData
-from .kinds import able, hyper_of
+from .kernels.kinds import able, hyper_of
 from .visits.formula import Formula
 from .visits.reading import check_designs, check_strangers, coded, codes_of, read_design, read_groups, read_outcomes
 from .visits.subjects import fit_population
@@ -24,8 +24,9 @@ IntArray = NDArray[np.int64]
 
 # Default deviation of a fixed effect, in deviations of the outcomes per deviation of its column.
 FIXED_SPREAD = 10.0
-# Weight of the default law of the noise: as much as twice so many visits.
-NOISE_SHAPE = 1.0
+# Weight of the default law of the noise: as much as twice so many visits. Less where each cluster has its own, which
+# may be far from that of one population.
+NOISE_SHAPE, CLUSTER_NOISE_SHAPE = 1.0, 0.5
 
 
 def read_visits(model: Any, X: Any, y: Any, groups: Any, fixed: Any) -> tuple[int, MixedData]:
@@ -55,13 +56,18 @@ def read_visits(model: Any, X: Any, y: Any, groups: Any, fixed: Any) -> tuple[in
     except (TypeError, AttributeError, np.linalg.LinAlgError):
         raise ValueError(f"family: effects cannot be {type(family).__name__}; choose {able()}") from None
     hyper_of(resolved, design.shape[1])
-    noise: Any = Gamma(NOISE_SHAPE, NOISE_SHAPE * population.noise) if model.noise is None else model.noise
+    if not isinstance(model.cluster_noise, (bool, np.bool_)):
+        raise ValueError(f"cluster_noise must be True or False, got {model.cluster_noise!r}")
+    shape = CLUSTER_NOISE_SHAPE if model.cluster_noise else NOISE_SHAPE
+    noise: Any = Gamma(shape, shape * population.noise) if model.noise is None else model.noise
     if not isinstance(noise, Gamma):
         noise = positive_number("noise", noise)
+        if model.cluster_noise:
+            raise ValueError(f"cluster_noise: the noise is given, {noise:g}; leave it out, or give a gamma law")
     all_names = (names, fixed_names)
     family = units.out_of(resolved)
     parts = (design, shared, outcomes, codes, subject_names, *all_names, family, prior, noise, variance, left_open)
-    return design.shape[1], MixedData(*parts, population)
+    return design.shape[1], MixedData(*parts, population, bool(model.cluster_noise))
 
 
 def _fixed_variance(value: Any, fixed: FloatArray, y: FloatArray) -> FloatArray:

@@ -26,7 +26,8 @@ class MixedPosterior(PartitionPosterior):
         Fixed effects.
     parameters : dict
         ``"mean"`` (cluster, D) and ``"covariance"`` (cluster, D, D) of the effects of each cluster, those of all
-        clusters of the first draw, then of the next, through all chains.
+        clusters of the first draw, then of the next, through all chains. With ``cluster_noise`` also ``"noise"``
+        (cluster,).
 
     Examples
     --------
@@ -71,6 +72,14 @@ class MixedPosterior(PartitionPosterior):
         counts = self.n_clusters.reshape(-1)
         first = int(counts[:draw].sum())
         return {name: values[first : first + int(counts[draw])] for name, values in self.parameters.items()}
+
+    def noise_of_subjects(self, n_draws: int = 400) -> FloatArray:
+        """Variance of the noise of each subject (draw, subject), in as many draws, spread over all."""
+        chosen = [int(draw) for draw in self.spaced(n_draws)]
+        labels = self.labels.reshape(-1, self.labels.shape[-1])
+        if "noise" not in self.parameters:
+            return np.tile(self.noise.reshape(-1)[chosen, None], labels.shape[1])
+        return np.array([self.parameters_of(draw)["noise"][labels[draw]] for draw in chosen])
 
     def effects(self, n_draws: int = 400, random_state: Any = 0) -> FloatArray:
         """Draws of the effects (draw, subject, column), spread over the draws of everything else.

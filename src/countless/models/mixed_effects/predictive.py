@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ...core.special import LOG_2PI
 from ...partitions.scores import log_seat_weights
 from ...posterior.posterior import Posterior
-from .passes import effects_given, log_densities, log_densities_of_each
+from .kernels.passes import Laws, Visits, effects_given, laws_of, log_densities, log_densities_of_each
 from .problem import Problem
-from .visits.subjects import Sums, packed, unpacked
+from .visits.subjects import packed, unpacked
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -29,13 +29,11 @@ MOST_DRAWS = 200
 
 
 class One(NamedTuple):
-    """One draw in the units of the arithmetic; the last component is a new cluster."""
+    """One draw in the units of the arithmetic; the last law and weight are those of a new cluster."""
 
     labels: IntArray
-    means: FloatArray
-    precisions: FloatArray
+    laws: Laws
     log_weights: FloatArray
-    tau: float
     fixed: FloatArray
 
 
@@ -64,27 +62,23 @@ class Given:
         covariances = np.concatenate([known["covariance"], posterior["new/covariance"][at][None]])
         inverse = np.linalg.inv(units.basis)
         precisions = np.linalg.inv(inverse @ covariances @ inverse.T)
+        if problem.noise.by_cluster:
+            noise = np.append(known["noise"], posterior["new/noise"][at])
+        else:
+            noise = np.full(len(means), posterior.noise[at])
         numbers = {name: posterior[name][at] for name in problem.prior.learned_names}
         prior = problem.prior.with_numbers(numbers)
         fixed = (posterior.fixed[at] - units.fixed_centre) / units.fixed_scale
-        return One(
-            labels,
-            np.ascontiguousarray((means - units.centre) @ inverse.T),
-            np.ascontiguousarray(0.5 * (precisions + np.swapaxes(precisions, 1, 2))),
-            log_seat_weights(prior, labels),
-            float(units.noise**2 / posterior.noise[at]),
-            np.ascontiguousarray(fixed),
-        )
+        laws = laws_of((means - units.centre) @ inverse.T, precisions, units.noise**2 / noise)
+        return One(labels, laws, log_seat_weights(prior, labels), np.ascontiguousarray(fixed))
 
-    def laws(self, one: One) -> tuple[FloatArray, FloatArray]:
+    def effects_in(self, one: One) -> tuple[FloatArray, FloatArray]:
         """Means (subject, D) and covariances (subject, D, D) of the effects of all subjects given one draw."""
         problem = self.problem
         n, d = problem.sums.moments.shape
         effects, covariances = np.empty((n, d)), np.empty((n, d * (d + 1) // 2))
-        moments = problem.moments_at(one.fixed)
         nothing = np.empty((0, d))
-        labels, grams = one.labels, problem.grams
-        effects_given(one.means, one.precisions, labels, grams, moments, one.tau, nothing, effects, covariances)
+        effects_given(one.laws, one.labels, problem.visits_at(one.fixed), nothing, effects, covariances)
         return effects, unpacked(covariances, d)
 
     def moments_of_effects(self) -> tuple[FloatArray, FloatArray]:
@@ -94,7 +88,7 @@ class Given:
         square: Any = 0.0
         inner: Any = 0.0
         for number in draws:
-            means, covariances = self.laws(self.draw(number))
+            means, covariances = self.effects_in(self.draw(number))
             total, inner = total + means, inner + covariances
             square = square + means[:, :, None] * means[:, None, :]
         n = len(draws)
@@ -108,7 +102,7 @@ class Given:
         again = np.resize(np.arange(len(draws)), n_draws)
         out = []
         for place, number in enumerate(draws):
-            means, covariances = self.laws(self.draw(number))
+            means, covariances = self.effects_in(self.draw(number))
             root = np.linalg.cholesky(covariances)
             for _ in range(int(np.count_nonzero(again == place))):
                 noise = rng.standard_normal(means.shape)
@@ -122,8 +116,8 @@ class Given:
         total, parts = np.zeros(len(points)), np.zeros((int(clusters.max()) + 1, len(points)))
         for number in draws:
             one = self.draw(number)
-            means = units.means(one.means)[:, column]
-            inverse: FloatArray = np.asarray(np.linalg.inv(one.precisions), dtype=np.float64)
+            means = units.means(one.laws.means)[:, column]
+            inverse: FloatArray = np.asarray(np.linalg.inv(one.laws.precisions), dtype=np.float64)
             spread = np.sqrt(units.covariances(inverse)[:, column, column])
             away = (points - means[:, None]) / spread[:, None]
             curves = np.exp(-0.5 * away**2) / (np.sqrt(2.0 * np.pi) * spread[:, None])
@@ -141,7 +135,7 @@ class Given:
         total = np.zeros(len(X))
         for number in draws:
             one = self.draw(number)
-            effects = np.vstack([self.laws(one)[0], np.exp(one.log_weights) @ one.means])
+            effects = np.vstack([self.effects_in(one)[0], np.exp(one.log_weights) @ one.laws.means])
             coefficients = units.means(effects)[np.where(codes < 0, len(effects) - 1, codes)]
             total += np.einsum("nj,nj->n", X, coefficients)
             total += fixed @ (one.fixed * units.fixed_scale + units.fixed_centre)
@@ -157,16 +151,17 @@ class Given:
         out = np.empty((n_draws, len(X)))
         for place in range(n_draws):
             one = self.draw(draws[place % len(draws)])
-            means, covariances = self.laws(one)
-            chosen = rng.choice(len(one.means), size=n_new, p=np.exp(one.log_weights))
-            means = np.vstack([means, one.means[chosen]])
-            covariances = np.concatenate([covariances, np.linalg.inv(one.precisions)[chosen]])
+            means, covariances = self.effects_in(one)
+            chosen = rng.choice(len(one.log_weights), size=n_new, p=np.exp(one.log_weights))
+            means = np.vstack([means, one.laws.means[chosen]])
+            covariances = np.concatenate([covariances, np.linalg.inv(one.laws.precisions)[chosen]])
+            taus = one.laws.taus[np.append(one.labels, chosen)]
             root = np.linalg.cholesky(covariances)
             effects = units.means(means + np.einsum("nij,nj->ni", root, rng.standard_normal(means.shape)))
             rows = np.where(codes < 0, len(effects) - n_new - 1 - codes, codes)
             out[place] = np.einsum("nj,nj->n", X, effects[rows])
             out[place] += fixed @ (one.fixed * units.fixed_scale + units.fixed_centre)
-            out[place] += units.noise / np.sqrt(one.tau) * rng.standard_normal(len(X))
+            out[place] += units.noise / np.sqrt(taus[rows]) * rng.standard_normal(len(X))
         return out
 
     def log_density(self, X: FloatArray, y: FloatArray, fixed: FloatArray, codes: IntArray) -> FloatArray:
@@ -177,41 +172,30 @@ class Given:
         units = self.problem.units
         who, which = np.unique(codes, return_inverse=True)
         sums = units.sums(X, y, fixed, which.reshape(-1), len(who))
-        squares, fixed_moments, fixed_grams = self._squares(X, y, fixed, which.reshape(-1), len(who))
-        grams, known = packed(sums.grams), who >= 0
+        grams, counts, known = packed(sums.grams), sums.counts.astype(np.float64), who >= 0
         draws = self.some()
         total = np.full(len(who), -np.inf)
         for number in draws:
             one = self.draw(number)
-            moments = np.ascontiguousarray(sums.moments - sums.crosses @ one.fixed)
-            left = squares - 2.0 * fixed_moments @ one.fixed + (fixed_grams @ one.fixed) @ one.fixed
-            base = 0.5 * sums.counts * (np.log(one.tau) - LOG_2PI) - 0.5 * one.tau * left
+            visits = Visits(grams, sums.moments_at(one.fixed), counts, sums.squares_at(one.fixed))
             value = np.empty(len(who))
             if known.any():
-                value[known] = self._of_known(one, who[known], grams[known], moments[known])
+                value[known] = self._of_known(one, who[known], _some(visits, known))
             if not known.all():
-                half = np.asarray(0.5 * np.linalg.slogdet(one.precisions)[1])
-                scores = np.empty((int(np.sum(~known)), len(one.means)))
-                log_densities(one.means, one.precisions, half, grams[~known], moments[~known], one.tau, scores)
+                scores = np.empty((int(np.sum(~known)), len(one.log_weights)))
+                log_densities(one.laws, _some(visits, ~known), scores)
                 value[~known] = np.logaddexp.reduce(scores + one.log_weights, axis=1)
-            total = np.logaddexp(total, base + value)
-        return np.asarray(total - np.log(len(draws)) - sums.counts * np.log(units.noise))
+            total = np.logaddexp(total, value)
+        return np.asarray(total - np.log(len(draws)) - counts * (0.5 * LOG_2PI + np.log(units.noise)))
 
-    def _of_known(self, one: One, who: IntArray, grams: FloatArray, moments: FloatArray) -> FloatArray:
-        means, covariances = self.laws(one)
-        precisions = np.linalg.inv(covariances[who])
-        half = np.asarray(0.5 * np.linalg.slogdet(precisions)[1])
+    def _of_known(self, one: One, who: IntArray, visits: Visits) -> FloatArray:
+        means, covariances = self.effects_in(one)
         out = np.empty(len(who))
-        precisions = np.ascontiguousarray(0.5 * (precisions + np.swapaxes(precisions, 1, 2)))
-        log_densities_of_each(np.ascontiguousarray(means[who]), precisions, half, grams, moments, one.tau, out)
+        precisions: FloatArray = np.asarray(np.linalg.inv(covariances[who]), dtype=np.float64)
+        own = laws_of(means[who], precisions, one.laws.taus[one.labels[who]])
+        log_densities_of_each(own, visits, out)
         return out
 
-    def _squares(
-        self, X: FloatArray, y: FloatArray, fixed: FloatArray, which: IntArray, n: int
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """y'y, F'y and F'F of each subject, in the units of the arithmetic."""
-        units = self.problem.units
-        left = (y - X @ units.centre - fixed @ units.fixed_centre) / units.noise
-        scaled = fixed * (units.fixed_scale / units.noise)
-        sums = Sums.of(scaled, left, scaled, which, n)
-        return np.bincount(which, left**2, minlength=n).astype(np.float64), sums.moments, sums.grams
+
+def _some(visits: Visits, chosen: NDArray[np.bool_]) -> Visits:
+    return Visits(*(part[chosen] for part in visits))

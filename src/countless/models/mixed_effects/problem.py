@@ -3,7 +3,8 @@
     y_i = X_i beta_i + F_i gamma + eps,    eps ~ N(0, I / tau),    beta_i | z_i = k ~ N(mu_k, Sigma_k)
 
 with a partition z of the subjects under any prior, (mu_k, Sigma_k) under the conjugate prior of the family,
-gamma ~ N(0, diag(v)) and tau given or Gamma(a, rate b) (Kleinman and Ibrahim 1998; Raykov et al. 2016, section 7).
+gamma ~ N(0, diag(v)) and tau given or Gamma(a, rate b), the same for all or tau_k of each cluster (Kleinman and Ibrahim
+1998; Raykov et al. 2016, section 7).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from ...chains.fields import Field
 from ...families import Family
 from ...families.learnable import Law
 from ...priors import Prior
-from .kinds import is_known
+from .kernels.kinds import is_known
+from .kernels.noise import Noise, NoisyFamily
+from .kernels.passes import Visits
 from .visits.subjects import Sums, packed
 from .visits.units import Units
 
@@ -29,28 +32,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 N_CLUSTERS = "n_clusters"
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Law of the precision of the noise, in the units of the arithmetic: Gamma(shape, rate), or ``fixed``."""
-
-    shape: float = 0.0
-    rate: float = 0.0
-    fixed: float | None = None
-
-    def log_density(self, precision: float) -> float:
-        """Log density of log precision."""
-        if self.fixed is not None:
-            return 0.0
-        from scipy.special import gammaln
-
-        value = self.shape * np.log(self.rate * precision) - self.rate * precision - gammaln(self.shape)
-        return float(value)
-
-    @property
-    def start(self) -> float:
-        return self.shape / self.rate if self.fixed is None else self.fixed
 
 
 @dataclass(frozen=True)
@@ -96,7 +77,7 @@ class Problem:
         """What a draw consists of."""
         learned = self.prior.learned_names
         others = [name for name in learned if name != "concentration"]
-        is_learned = self.noise.fixed is None
+        is_learned, words = self.noise.fixed is None, "variance of the noise"
         fixed = Field("fixed", "number", ("fixed",), watched=True, words="fixed effects")
         return (
             Field("labels", "labels", ("subject",), of=N_CLUSTERS),
@@ -104,7 +85,7 @@ class Problem:
             Field("log_joint", "number"),
             Field("concentration", "number", compared="concentration" in learned),
             *(Field(name, "count" if self.prior.law_of(name).is_count else "number") for name in others),
-            Field("noise", "number", compared=is_learned, words="variance of the noise"),
+            Field("noise", "number", compared=is_learned, words=words),
             *([fixed] if len(self.fixed_mean) else []),
             Field("log_factors/*", "number", None, optional=True, compared=False),
             Field("parameters/*", "number", None, per=N_CLUSTERS),
@@ -115,7 +96,7 @@ class Problem:
     def start(self, kind: Any, number: int, rng: np.random.Generator) -> State:
         """A state in one of the clusterings of ``partitions.starts``, or in labels that are given."""
         from ...partitions.starts import start_labels
-        from .state import state_class
+        from .states import state_class
 
         state = state_class(self)(self, np.zeros(self.n_subjects, dtype=np.int64), self.prior.initial(1))
         state.relabel(start_labels(kind, number, state, rng))
@@ -125,7 +106,7 @@ class Problem:
 
     def thaw(self, frozen: Frozen) -> State:
         """The state that was frozen; ValueError where it is none of this problem."""
-        from .state import state_class
+        from .states import state_class
 
         return state_class(self).thawed(self, frozen)
 
@@ -144,21 +125,29 @@ class Problem:
         """X'X of each subject, packed by columns."""
         return packed(self.sums.grams)
 
-    def moments_at(self, fixed: FloatArray) -> FloatArray:
-        """X'(y - F gamma) of each subject."""
-        if not len(fixed):
-            return self.sums.moments
-        return np.ascontiguousarray(self.sums.moments - self.sums.crosses @ fixed)
+    @cached_property
+    def counts(self) -> FloatArray:
+        """Visits of each subject."""
+        return self.sums.counts.astype(np.float64)
 
-    def square_at(self, fixed: FloatArray) -> float:
-        """Sum of the squares of y - F gamma over all visits."""
-        sums = self.sums
-        return float(sums.square - 2.0 * fixed @ sums.fixed_moment + fixed @ sums.fixed_gram @ fixed)
+    @cached_property
+    def visits(self) -> Visits:
+        """Sums over the visits of each subject as they are."""
+        return self.visits_at(np.zeros(len(self.fixed_mean)))
+
+    def visits_at(self, fixed: FloatArray) -> Visits:
+        """Sums over the visits of each subject less the fixed effects."""
+        return Visits(self.grams, self.sums.moments_at(fixed), self.counts, self.sums.squares_at(fixed))
+
+    @cached_property
+    def family_of_rows(self) -> Any:
+        """The family of the effects, with their noise where each cluster has its own."""
+        return NoisyFamily(self.family, self.noise) if self.noise.by_cluster else self.family
 
     @cached_property
     def base(self) -> Any:
         """Hyperparameters before any were learned, as kernels receive them."""
-        return self.family.prepare()
+        return self.family_of_rows.prepare()
 
     @cached_property
     def integrates(self) -> bool:
@@ -176,16 +165,12 @@ class Problem:
         """What turns a log density of outcomes in local units into one in the user's."""
         return -self.sums.n_visits * float(np.log(self.units.noise))
 
-    def with_noise(self, precision: float) -> Problem:
-        """The same with the precision of the noise given, in the units of the arithmetic."""
-        return replace(self, noise=Noise(fixed=precision))
-
     def drawing(self) -> Problem:
         """The same where effects are drawn along with the labels, whether or not they could be integrated out."""
         return replace(self, drawn=True)
 
     def state(self, labels: NDArray[np.int64], at: Any = None) -> State:
         """The state with these labels, before anything else is drawn."""
-        from .state import state_class
+        from .states import state_class
 
         return state_class(self)(self, labels, self.prior.initial(int(labels.max()) + 1) if at is None else at)

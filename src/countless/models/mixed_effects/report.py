@@ -9,6 +9,7 @@ import numpy as np
 from ...report import bars, image, table
 from ...report.sections import Section
 from . import figures
+from .tables import summary_in_words
 
 # Subjects of the table.
 MOST_SUBJECTS = 500
@@ -61,6 +62,8 @@ def _clusters(model: Any) -> Section:
     header = ["cluster", "subjects", "sure"]
     for name in names:
         header += [name, "95% interval", "spread"]
+    own = model.posterior_.data.cluster_noise
+    header += ["noise", "95% interval"] if own else []
     rows = []
     for k in range(model.n_clusters_):
         line = frame.loc[k]
@@ -69,18 +72,20 @@ def _clusters(model: Any) -> Section:
         for name in names:
             interval = f"{line[name, '2.5%']:.3g} to {line[name, '97.5%']:.3g}"
             row += [f"{line[name, 'mean']:.4g}", interval, f"{line[name, 'spread']:.3g}"]
+        if own:
+            interval = f"{line['', 'noise 2.5%']:.3g} to {line['', 'noise 97.5%']:.3g}"
+            row += [f"{line['', 'noise']:.4g}", interval]
         rows.append(row)
     note = "Mean of each effect over the subjects of a cluster, and the deviation of its subjects about it."
+    if own:
+        note += " Noise: the variance of outcomes about the trajectory of their subject."
     return table("clusters", "What distinguishes the clusters?", header, rows, note=note)
 
 
 def _coefficients(model: Any) -> Section:
-    rows = [
-        [str(name), f"{line['mean']:.4g}", f"{line['sd']:.3g}", f"{line['2.5%']:.4g} to {line['97.5%']:.4g}"]
-        for name, line in model.summary().iterrows()
-    ]
+    head, rows = summary_in_words(model)
     note = "Over all subjects, whatever their cluster."
-    return table("summary", "Means, fixed effects and deviations", ["", "mean", "sd", "95% interval"], rows, note=note)
+    return table("summary", "Means, fixed effects and deviations", head, rows, note=note)
 
 
 def _subjects(model: Any, most: int) -> Section:

@@ -39,15 +39,20 @@ def fixed_table(model: Any) -> pd.DataFrame:
 
 
 def cluster_table(model: Any) -> pd.DataFrame:
-    """Size of each cluster, and mean, 95% interval and spread of the effects of its subjects."""
+    """Size of each cluster, its own noise, and mean, 95% interval and spread of the effects of its subjects."""
     import pandas as pd
 
     drawn = model._effect_draws
+    noise = model.posterior_.noise_of_subjects() if model.posterior_.data.cluster_noise else None
     rows = []
     for k in range(model.n_clusters_):
         members = drawn[:, model.labels_ == k]
         means = members.mean(axis=1)
         row: dict[tuple[str, str], float] = {("", "size"): members.shape[1]}
+        if noise is not None:
+            mine = noise[:, model.labels_ == k].mean(axis=1)
+            low, high = np.quantile(mine, [0.025, 0.975])
+            row |= {("", "noise"): float(mine.mean()), ("", "noise 2.5%"): low, ("", "noise 97.5%"): high}
         for j, name in enumerate(model.feature_names_):
             low, high = np.quantile(means[:, j], [0.025, 0.975])
             spread = float(np.mean(members[:, :, j].std(axis=1)))
@@ -60,7 +65,7 @@ def cluster_table(model: Any) -> pd.DataFrame:
 
 
 def summary_table(model: Any) -> pd.DataFrame:
-    """Means of the effects over subjects, fixed effects, deviations of effects over subjects, and noise, one per"""
+    """Means of the effects over subjects, fixed effects, deviations of effects over subjects, and noise."""
     import pandas as pd
 
     drawn = model._effect_draws
@@ -82,3 +87,12 @@ def summary_table(model: Any) -> pd.DataFrame:
         for name, values in lines.items()
     }
     return pd.DataFrame(table).T
+
+
+def summary_in_words(model: Any) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the summary, as people read it."""
+    rows = [
+        [str(name), f"{line['mean']:.4g}", f"{line['sd']:.3g}", f"{line['2.5%']:.4g} to {line['97.5%']:.4g}"]
+        for name, line in model.summary().iterrows()
+    ]
+    return ["", "mean", "sd", "95% interval"], rows

@@ -27,10 +27,11 @@ from ....partitions.clusters import Clusters
 from ....partitions.moves.concentration import to_mode
 from ....partitions.scores import log_seat_weights
 from ....partitions.seats import FloatArray, IntArray
+from ..kernels.passes import absorb, add_moments, best_clusters, expected_statistics, log_densities, squared_residual
 from ..moves.given import fixed_law
-from ..passes import absorb, add_moments, best_clusters, expected_statistics, log_densities
 from ..problem import Problem
-from ..state import State, state_class
+from ..state import State
+from ..states import state_class
 
 # Gain of the log joint, and the same for each subject, below which a climb ends, and rounds of it at most.
 LEAST_GAIN, GAIN_OF_ONE, MOST_ROUNDS = 0.01, 1e-5, 200
@@ -148,13 +149,13 @@ class _Search:
         return True
 
     def _split(self) -> None:
-        """Try to divide each cluster along the line on which its effects differ most, or at random."""
+        """Try to divide each cluster along the line on which its subjects differ most, or at random."""
         for k in range(self.state.n_clusters):
             labels = self.state.partition()
             members = np.flatnonzero(labels == k)
             if len(members) < 2:
                 continue
-            effects = self.state.effects[members]
+            effects = _traits(self.state)[members]
             for line in (_main_line(effects), self.rng.standard_normal(effects.shape[1])):
                 place = (effects - effects.mean(axis=0)) @ line
                 upper = place > np.quantile(place, self.rng.uniform(0.3, 0.7))
@@ -180,6 +181,15 @@ class _Search:
                 if self._try(by_first_appearance(labels)):
                     again = True
                     break
+
+
+def _traits(state: State) -> FloatArray:
+    """Effects of the subjects, and the logarithm of their noise where clusters may differ in it."""
+    if not state.problem.noise.by_cluster:
+        return state.effects
+    law = state.problem.noise
+    variance = (law.rate + 0.5 * state.squared_residuals()) / (law.shape + 0.5 * state.problem.counts)
+    return np.column_stack([state.effects, np.log(variance)])
 
 
 def _main_line(effects: FloatArray) -> FloatArray:
@@ -246,14 +256,13 @@ class _Climb:
         return found
 
     def _score(self) -> None:
-        state, problem, theta = self.state, self.problem, self.state.theta
-        self.scores = np.empty((problem.n_subjects, len(theta.means)))
-        half, tau = theta.half_log_dets, state.noise_precision
-        log_densities(theta.means, theta.precisions, half, problem.grams, state.moments, tau, self.scores)
+        state, laws = self.state, self.state.laws
+        self.scores = np.empty((self.problem.n_subjects, len(laws.means)))
+        log_densities(laws, state.visits, self.scores)
         self.log_joint = state.log_joint(self._own(state.partition()))
 
     def _own(self, labels: IntArray) -> float:
-        """Log density of the outcomes with these labels, up to terms without the clusters."""
+        """Log density of the outcomes with these labels, but for 2 pi."""
         return float(self.scores[np.arange(len(labels)), labels].sum())
 
     def _relabel(self) -> int:
@@ -291,53 +300,51 @@ def _maximise(state: State, like: State | None = None) -> None:
     Expectations are under the present parameters; at a beginning, under those of ``like``, which has another
     partition, or of one standard population.
     """
-    problem, labels, d = state.problem, state.partition(), state.effects.shape[1]
+    problem, labels = state.problem, state.partition()
     source = state if like is None else like
     own = labels if like is None else like.partition()
     if source.theta is None:
-        means, precisions, own = np.zeros((1, d)), np.eye(d)[None], np.zeros_like(labels)
+        laws, own = source.standard_laws(), np.zeros_like(labels)
     else:
-        means, precisions = source.theta.means, source.theta.precisions
-    clusters = Clusters(problem.family, state.n_clusters + 1)
+        laws = source.laws
+    clusters = Clusters(problem.family_of_rows, state.n_clusters + 1)
     hyper, arrays = state.plain.hyper, clusters.arrays
-    tau, work = state.noise_precision, arrays.work
-    left = _expect(
-        hyper, means, precisions, own, labels, problem.grams, state.moments, tau, state.effects, arrays.statistics, work
-    )
+    work = arrays.work
+    left = _expect(hyper, laws, own, labels, state.visits, state.effects, arrays.statistics, work)
     n = state.n_clusters
     log_prior = _estimate_all(hyper, arrays.statistics, arrays.cache, arrays.parameters, work, n)
     state._set_theta(arrays.parameters[:n].copy(), arrays.parameters[n:].copy(), float(log_prior))
-    noise = problem.noise
-    if noise.fixed is None:
+    if problem.noise.is_drawn:
         # The mode of log precision: its law and the likelihood are those of a gamma.
-        rate = noise.rate + 0.5 * max(problem.square_at(state.fixed) + float(left), 0.0)
-        state.noise_precision = (noise.shape + 0.5 * problem.sums.n_visits) / rate
+        shape, rate = problem.noise.given(problem.sums.n_visits, float(left))
+        state.noise_precision = shape / rate
     if len(state.fixed):
-        state.set_fixed(np.linalg.solve(*fixed_law(state, state.theta, labels)))
+        state.set_fixed(np.linalg.solve(*fixed_law(problem, state.laws, labels)))
 
 
 @kernel
-def _expect(family, means, precisions, own, labels, grams, moments, tau, effects, statistics, work):
-    """Expected statistics of the effects by label; returns what these take, in expectation, from squared residuals."""
-    n, d = moments.shape
+def _expect(family, laws, own, labels, visits, effects, statistics, work):
+    """Expected statistics of the effects by label; returns the squared residuals that are expected."""
+    n, d = visits.moments.shape
     triangle = d * (d + 1) // 2
     factor, solved, column, point = np.empty((1, triangle)), np.empty(d), np.empty(d), np.empty(d)
     inverse, sums = np.empty(triangle), np.zeros((statistics.shape[0], 1 + d + triangle))
-    left = 0.0
+    noise = np.zeros((statistics.shape[0], 2))
     for i in range(n):
-        k = own[i]
-        absorb(means[k], precisions[k], grams[i], moments[i], tau, factor, solved)
-        add_moments(1.0, means[k], factor, solved, column, inverse, sums[labels[i]])
-        entry = 0
+        absorb(laws, own[i], visits, i, factor, solved)
+        add_moments(1.0, laws.means[own[i]], factor, solved, column, inverse, sums[labels[i]])
+        left, entry = squared_residual(solved, visits.grams[i], visits.moments[i], visits.squares[i]), 0
         for j in range(d):
             effects[i, j] = solved[j]
-            left += grams[i, entry] * (solved[j] * solved[j] + inverse[entry]) - 2.0 * moments[i, j] * solved[j]
+            left += visits.grams[i, entry] * inverse[entry]
             for r in range(1, d - j):
-                left += 2.0 * grams[i, entry + r] * (solved[j] * solved[j + r] + inverse[entry + r])
+                left += 2.0 * visits.grams[i, entry + r] * inverse[entry + r]
             entry += d - j
+        noise[labels[i], 0] += visits.counts[i]
+        noise[labels[i], 1] += left
     for k in range(statistics.shape[0]):
-        expected_statistics(family, sums[k], factor, column, point, work, statistics, k)
-    return left
+        expected_statistics(family, sums[k], noise[k], factor, column, point, work, statistics, k)
+    return noise[:, 1].sum()
 
 
 @kernel

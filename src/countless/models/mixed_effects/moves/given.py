@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....partitions.hyperparameters import draw_offsets, n_numbers
-from ..passes import effects_given, fixed_sums, squared_residuals
+from ..kernels.passes import add_fixed_law, effects_given
 
 
 class DrawEffects:
@@ -61,44 +61,31 @@ class DrawFixed:
 
     def step(self, rng: np.random.Generator, state: Any) -> None:
         """Update ``state`` in place."""
-        problem, theta, tau = state.problem, state.theta, state.noise_precision
-        labels = state.partition()
+        labels, laws = state.partition(), state.laws
         if len(state.fixed):
-            information, score = fixed_law(state, theta, labels)
+            information, score = fixed_law(state.problem, laws, labels)
             factor = np.linalg.cholesky(information)
             noise = np.linalg.solve(factor.T, rng.standard_normal(len(score)))
             state.set_fixed(np.linalg.solve(information, score) + noise)
-        d = problem.n_effects
-        effects_given(
-            theta.means,
-            theta.precisions,
-            labels,
-            problem.grams,
-            state.moments,
-            tau,
-            rng.standard_normal((problem.n_subjects, d)),
-            state.effects,
-            np.empty((0, d)),
-        )
-        if not problem.integrates:
+        shape = state.effects.shape
+        effects_given(laws, labels, state.visits, rng.standard_normal(shape), state.effects, np.empty((0, shape[1])))
+        if not state.problem.integrates:
             state.changed()
 
 
-def fixed_law(state: Any, theta: Any, labels: Any) -> tuple[Any, Any]:
-    """Precision of the fixed effects, and that times their mean, given parameters and labels."""
-    problem, tau = state.problem, state.noise_precision
-    taken, score = np.zeros((len(state.fixed), len(state.fixed))), np.zeros(len(state.fixed))
-    moments = problem.sums.moments
-    fixed_sums(theta.means, theta.precisions, labels, problem.grams, moments, problem.sums.crosses, tau, taken, score)
-    information = tau * problem.sums.fixed_gram - taken + np.diag(problem.fixed_precision)
-    score = tau * problem.sums.fixed_moment - score + problem.fixed_precision * problem.fixed_mean
+def fixed_law(problem: Any, laws: Any, labels: Any) -> tuple[Any, Any]:
+    """Precision of the fixed effects, and that times their mean, given clusters and labels."""
+    sums = problem.sums
+    information, score = np.diag(problem.fixed_precision), problem.fixed_precision * problem.fixed_mean
+    grams, moments = sums.fixed_grams, sums.fixed_moments
+    add_fixed_law(laws, labels, problem.visits, sums.crosses, grams, moments, information, score)
     return information, score
 
 
 class DrawNoise:
-    """Precision of the noise given effects and fixed effects: a gamma law (Raykov et al. 2016, eq. 7.3).
+    """Precision of the noise given effects and fixed effects: a gamma law (``Noise.given``).
 
-    Its shape grows by half the number of visits; the paper prints half the number of subjects.
+    Where each cluster has its own it is drawn with the other parameters of the cluster.
     """
 
     name = "noise"
@@ -106,11 +93,8 @@ class DrawNoise:
     def step(self, rng: np.random.Generator, state: Any) -> None:
         """Update ``state`` in place; it also brings up to date what was integrated out, as the last move of a sweep."""
         problem = state.problem
-        noise = problem.noise
-        if noise.fixed is None:
-            left = problem.square_at(state.fixed) + squared_residuals(state.effects, problem.grams, state.moments)
-            shape = noise.shape + 0.5 * problem.sums.n_visits
-            rate = noise.rate + 0.5 * max(float(left), 0.0)
+        if problem.noise.is_drawn:
+            shape, rate = problem.noise.given(problem.sums.n_visits, float(state.squared_residuals().sum()))
             state.noise_precision = max(float(rng.standard_gamma(shape)) / rate, math.ulp(0.0))
         if problem.integrates:
             state.changed()

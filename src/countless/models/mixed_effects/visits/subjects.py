@@ -51,8 +51,8 @@ class Sums:
         X'y.
     crosses : array (subject, D, F)
         X'F.
-    fixed_gram, fixed_moment, square : arrays (F, F), (F,) and float
-        F'F, F'y and y'y over all visits.
+    fixed_grams, fixed_moments, squares : arrays (subject, F, F), (subject, F) and (subject,)
+        F'F, F'y and y'y.
     counts : array of int (subject,)
         Visits.
     """
@@ -60,9 +60,9 @@ class Sums:
     grams: FloatArray
     moments: FloatArray
     crosses: FloatArray
-    fixed_gram: FloatArray
-    fixed_moment: FloatArray
-    square: float
+    fixed_grams: FloatArray
+    fixed_moments: FloatArray
+    squares: FloatArray
     counts: IntArray
 
     @classmethod
@@ -72,15 +72,26 @@ class Sums:
             _add(X[:, :, None] * X[:, None, :], codes, n_subjects),
             _add(X * y[:, None], codes, n_subjects),
             _add(X[:, :, None] * fixed[:, None, :], codes, n_subjects),
-            fixed.T @ fixed,
-            fixed.T @ y,
-            float(y @ y),
+            _add(fixed[:, :, None] * fixed[:, None, :], codes, n_subjects),
+            _add(fixed * y[:, None], codes, n_subjects),
+            np.bincount(codes, y**2, minlength=n_subjects).astype(np.float64),
             np.bincount(codes, minlength=n_subjects),
         )
 
     @property
     def n_visits(self) -> int:
         return int(self.counts.sum())
+
+    def moments_at(self, fixed: FloatArray) -> FloatArray:
+        """X'(y - F gamma) of each subject."""
+        return np.ascontiguousarray(self.moments - self.crosses @ fixed) if len(fixed) else self.moments
+
+    def squares_at(self, fixed: FloatArray) -> FloatArray:
+        """Sum of the squares of y - F gamma over the visits of each subject."""
+        if not len(fixed):
+            return self.squares
+        left = self.squares - 2.0 * self.fixed_moments @ fixed + (self.fixed_grams @ fixed) @ fixed
+        return np.maximum(left, 0.0)
 
 
 def _add(values: FloatArray, codes: IntArray, n: int) -> FloatArray:
@@ -133,9 +144,9 @@ def fit_population(X: FloatArray, y: FloatArray, fixed: FloatArray, codes: IntAr
 def _em(sums: Sums) -> Population:
     """Expectation of the effects, then means, covariance and noise; generalised least squares for the means."""
     n, d = sums.moments.shape
-    f = len(sums.fixed_moment)
+    f = sums.fixed_moments.shape[1]
     visits = sums.n_visits
-    noise = max(sums.square / visits, LEAST_NOISE**2)
+    noise = max(float(sums.squares.sum()) / visits, LEAST_NOISE**2)
     mean_gram = np.diagonal(sums.grams, axis1=1, axis2=2).sum(axis=0) / n
     covariance = np.diag(noise / np.maximum(mean_gram, 1e-12))
     mean, fixed = np.zeros(d), np.zeros(f)
@@ -143,11 +154,11 @@ def _em(sums: Sums) -> Population:
         inverse: FloatArray = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         posterior: FloatArray = np.asarray(np.linalg.inv(inverse + sums.grams / noise), dtype=np.float64)
         mean, fixed = _least_squares(sums, posterior, inverse, noise)
-        moments = sums.moments - sums.crosses @ fixed
+        moments = sums.moments_at(fixed)
         away = np.einsum("nij,nj->ni", posterior, moments - sums.grams @ mean) / noise
         effects = mean + away
         covariance = (away.T @ away + posterior.sum(axis=0)) / n
-        left = sums.square - 2.0 * fixed @ sums.fixed_moment + fixed @ sums.fixed_gram @ fixed
+        left = float(sums.squares_at(fixed).sum())
         left += np.einsum("ni,nij,nj->", effects, sums.grams, effects) - 2.0 * np.sum(effects * moments)
         noise = (max(left, 0.0) + np.einsum("nij,nij->", posterior, sums.grams)) / visits
         noise = max(float(noise), LEAST_NOISE**2)
@@ -160,16 +171,17 @@ def _least_squares(
     sums: Sums, posterior: FloatArray, inverse: FloatArray, noise: float
 ) -> tuple[FloatArray, FloatArray]:
     """Mean of the effects and fixed effects, with the effects of subjects integrated out."""
-    d, f = len(inverse), len(sums.fixed_moment)
+    d, f = len(inverse), sums.fixed_moments.shape[1]
     weighted = inverse @ posterior  # V^-1 in terms of sums: X'V^-1 X = inverse posterior S / noise
     information, score = np.zeros((d + f, d + f)), np.zeros(d + f)
     information[:d, :d] = (weighted @ sums.grams).sum(axis=0) / noise
     information[:d, d:] = (weighted @ sums.crosses).sum(axis=0) / noise
     information[d:, :d] = information[:d, d:].T
     solved = posterior @ sums.crosses
-    information[d:, d:] = sums.fixed_gram / noise - np.einsum("nia,nib->ab", sums.crosses, solved) / noise**2
+    taken = np.einsum("nia,nib->ab", sums.crosses, solved) / noise**2
+    information[d:, d:] = sums.fixed_grams.sum(axis=0) / noise - taken
     score[:d] = np.einsum("nij,nj->i", weighted, sums.moments) / noise
-    score[d:] = sums.fixed_moment / noise - np.einsum("nia,ni->a", solved, sums.moments) / noise**2
+    score[d:] = sums.fixed_moments.sum(axis=0) / noise - np.einsum("nia,ni->a", solved, sums.moments) / noise**2
     information += 1e-9 * np.diag(np.maximum(np.diag(information), 1e-12))
     found: FloatArray = np.asarray(np.linalg.lstsq(information, score, rcond=None)[0], dtype=np.float64)
     return found[:d], found[d:]

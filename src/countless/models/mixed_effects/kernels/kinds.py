@@ -6,8 +6,8 @@ latter is a normal law of random precision: with nu degrees of freedom, location
     beta | w ~ N(m, (w Q)^-1),    w ~ Gamma(nu / 2, rate nu / 2)
 
 (for independent columns, one w for each). Kernels ask for it as a row of numbers: m, then Q packed by columns, half of
-log det Q, and for each w the number nu and the constant of its density (``moves.placing``). Laws of given parameters
-have the same form without any w.
+log det Q, and for each w the number nu and the constant of its density (``moves.placing``). Last is the precision of
+the noise: where each cluster has its own, that is a random precision too, times its mean.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.jit import inner_kernel
-from ...families import Family, verbs
-from ...families.gaussian.diagonal import NormalInverseGamma
-from ...families.gaussian.full import _DOF, _MEAN, _STRENGTH, NormalInverseWishart
-from ...families.gaussian.known_covariance import KnownCovariance
-from ...families.gaussian.spherical import Spherical
-from ...families.verbs import implements
+from ....core.jit import inner_kernel
+from ....families import Family, verbs
+from ....families.gaussian.diagonal import NormalInverseGamma
+from ....families.gaussian.full import _DOF, _MEAN, _STRENGTH, NormalInverseWishart
+from ....families.gaussian.known_covariance import KnownCovariance
+from ....families.gaussian.spherical import Spherical
+from ....families.table.pair import Pair, left_of
+from ....families.verbs import implements
 
 FloatArray = NDArray[np.float64]
 
@@ -39,13 +40,18 @@ def serves(hyper: Any) -> bool:
 
 
 def is_known(hyper: Any) -> bool:
-    """Whether the covariance of a cluster is given, so that effects can be integrated out."""
+    """Whether the covariance of a cluster is given, and the noise of all is one: then effects can be integrated out."""
     return _SCALES.get(type(hyper)) == _NONE
 
 
+def of_effects(hyper: Any) -> Any:
+    """Hyperparameters of the effects alone, where each cluster also has a noise."""
+    return hyper.left if isinstance(hyper, Pair) else hyper
+
+
 def n_scales(hyper: Any, d: int) -> int:
-    """Number of random precisions of the predictive."""
-    return {_NONE: 0, _ONE: 1, _PER_COLUMN: d}[_SCALES[type(hyper)]]
+    """Number of random precisions of the predictive of effects."""
+    return {_NONE: 0, _ONE: 1, _PER_COLUMN: d}[_SCALES[type(of_effects(hyper))]]
 
 
 def able() -> str:
@@ -54,8 +60,8 @@ def able() -> str:
 
 
 def law_width(d: int, n: int) -> int:
-    """Numbers of a law in ``d`` columns with ``n`` random precisions."""
-    return d + d * (d + 1) // 2 + 1 + 2 * n
+    """Numbers of a law in ``d`` columns with ``n`` random precisions, and of the noise."""
+    return d + d * (d + 1) // 2 + 1 + 2 * n + 3
 
 
 # --- one more subject of a cluster --------------------------------------------------------------------------------
@@ -64,6 +70,28 @@ def law_width(d: int, n: int) -> int:
 @verbs.conditional
 def write_law(family, statistics, cache, k, law):
     """Write the law of the effects of one more subject of cluster ``k`` into ``law``."""
+
+
+@implements(write_law, Pair)
+def _write_law_pair(family, statistics, cache, k, law):
+    write_law(family.left, left_of(statistics, family.n_statistics), left_of(cache, family.n_cache), k, law)
+
+
+@inner_kernel
+def write_noise(statistics, k, noise, law):
+    """Write the law of the precision of the noise: mean, degrees of freedom, constant; two zeros where it is given.
+
+    ``noise`` is that precision, and shape and rate of the law of each cluster or zeros; squared residuals and their
+    number are the last statistics.
+    """
+    tau, shape, rate = noise
+    at, last = law.size - 3, statistics.shape[1] - 1
+    law[at] = tau
+    law[at + 1] = law[at + 2] = 0.0
+    if shape > 0.0:
+        shape += 0.5 * statistics[k, last - 1]
+        law[at] = shape / (rate + 0.5 * max(statistics[k, last], 0.0))
+        _write_scale(law, at + 1, 2.0 * shape)
 
 
 @inner_kernel
@@ -128,11 +156,13 @@ def _write_law_diagonal(family, statistics, cache, k, law):
 def _write_law_known(family, statistics, cache, k, law):
     """Precision U' diag(q) U and location U^-1 m for the whitener U."""
     d = family.mean.size
-    location = np.linalg.inv(family.whitener) @ cache[k, 1 : 1 + d]
+    inverse = np.linalg.inv(family.whitener)
     at = d
     log_det = family.log_det
     for j in range(d):
-        law[j] = location[j]
+        law[j] = 0.0
+        for r in range(d):
+            law[j] += inverse[j, r] * cache[k, 1 + r]
         log_det += 0.5 * math.log(cache[k, 1 + d + j])
         for i in range(j, d):
             total = 0.0
@@ -161,7 +191,9 @@ def _write_law_spherical(family, statistics, cache, k, law):
 
 
 def means_and_precisions(hyper: Any, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean (K, D) and precision matrix (K, D, D) of clusters with these parameters."""
+    """Mean (K, D) and precision matrix (K, D, D) of the effects of clusters with these parameters."""
+    if isinstance(hyper, Pair):
+        return means_and_precisions(hyper.left, parameters[:, : hyper.n_parameters])
     d = hyper.mean.size
     n = len(parameters)
     if isinstance(hyper, NormalInverseWishart):

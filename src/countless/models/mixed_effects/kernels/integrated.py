@@ -15,16 +15,16 @@ integrated out).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.jit import inner_kernel, kernel
-from ...core.special import factorise, log_determinant, solve_transposed, solved_square
-from ...families import verbs
-from ...families.base import Cluster, Layout
-from ...families.verbs import implements
+from ....core.jit import inner_kernel, kernel
+from ....core.special import factorise, log_determinant, solve_transposed, solved_square
+from ....families import Family, verbs
+from ....families.base import Layout
+from ....families.verbs import implements
 
 FloatArray = NDArray[np.float64]
 
@@ -40,6 +40,9 @@ class Integrated(NamedTuple):
 class IntegratedFamily:
     """What the clusters of a partition ask of a family."""
 
+    allocate: Any = Family.allocate
+    scratch: Any = Family.scratch
+
     def __init__(self, hyper: Integrated) -> None:
         self.hyper = hyper
 
@@ -52,20 +55,6 @@ class IntegratedFamily:
         d = self.hyper.mean.size
         triangle = d * (d + 1) // 2
         return Layout(2 + d + triangle, 1 + d + 2 * triangle, d)
-
-    def allocate(self, n_clusters: int, hyper: Integrated | None = None) -> Cluster:
-        """Empty clusters, as ``Family.allocate`` makes them."""
-        layout = self.layout()
-        statistics, cache = np.zeros((n_clusters, layout.statistics)), np.zeros((n_clusters, layout.cache))
-        work = np.zeros(2 * layout.statistics)
-        _refresh_all(self.hyper if hyper is None else hyper, statistics, cache, work)
-        return Cluster(statistics, cache, work)
-
-
-@kernel
-def _refresh_all(family, statistics, cache, work):
-    for k in range(statistics.shape[0]):
-        verbs.refresh(family, statistics, cache, k, work)
 
 
 @implements(verbs.row_statistics, Integrated)

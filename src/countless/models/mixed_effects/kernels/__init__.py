@@ -1,0 +1,1 @@
+"""Compiled parts: laws of effects, effects integrated out, passes over subjects, the noise of clusters."""
