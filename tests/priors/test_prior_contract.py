@@ -74,10 +74,10 @@ def test_everything_listed_is_there():
 
 
 def test_defaults():
-    for cls in (CRP, PitmanYor, FiniteDirichlet):
+    for cls, shape in ((CRP, 0.25), (PitmanYor, 1.0), (FiniteDirichlet, 1.0)):
         assert cls().is_learned
-        assert cls().resolve(10).concentration == Gamma(1.0, 1.0)
-        assert cls().initial().concentration == 1.0
+        assert cls().resolve(10).concentration == Gamma(shape, 1.0)
+        assert cls().initial().concentration == shape
     assert MixtureOfFinite(None).resolve(10).concentration == 1.0
     assert CRP(np.int64(2)).concentration == 2.0
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.special import gammaln
 from scipy.stats import chisquare
 
 from countless.priors import (
@@ -221,3 +223,16 @@ def test_stick_shapes_give_the_probability_that_two_rows_meet():
         assert together == pytest.approx(np.exp(prior.log_prob([0, 0])), rel=1e-3)
     with pytest.raises(ValueError, match="MixtureOfFinite has no stick-breaking form"):
         MixtureOfFinite().stick_shapes(3)
+
+
+@pytest.mark.parametrize("n", [100, 1000, 10**6])
+def test_one_cluster_is_an_even_chance_by_default(n):
+    """The rows decide where clusters can be told apart; where they cannot, one cluster must not be unlikely."""
+
+    def of_one(concentration):
+        log_density = -0.75 * np.log(concentration) - concentration - gammaln(0.25)
+        return np.exp(log_density + gammaln(n) + gammaln(concentration + 1.0) - gammaln(n + concentration))
+
+    expected = quad(lambda root: 4.0 * root**3 * of_one(root**4), 0.0, 3.0, epsabs=1e-12)[0]
+    assert 0.5 < expected < 0.65
+    assert CRP().resolve(n).n_clusters_pmf(n)[1] == pytest.approx(expected, rel=1e-6)
