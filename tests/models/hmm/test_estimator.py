@@ -44,6 +44,14 @@ def test_every_engine_finds_two_states_and_is_saved(engine, tmp_path):
     np.testing.assert_array_equal(again.posterior_.labels, model.posterior_.labels)
 
 
+def test_base_weights_of_an_approximation_go_with_their_states():
+    """A state of few steps comes first; others are entered often from many."""
+    rows = np.concatenate([RNG.normal(-12, 1, 4), RNG.normal(0, 1, 60) + 12.0 * (np.arange(60) // 3 % 2)])[:, None]
+    model = _fresh("variational").fit(rows)
+    weights = model.posterior_["base_weights"].reshape(-1, 3)
+    assert np.all(weights[:, 0] < weights[:, 1:].min(axis=1))
+
+
 def test_groups_are_lengths_by_another_name():
     by_length = _fresh().fit(X, lengths=[70, 30])
     np.testing.assert_array_equal(_fresh().fit(X, [70, 30]).lengths_, [70, 30])
@@ -227,6 +235,23 @@ def test_dp_means_of_sequences():
         cl.DPMeansHMM(1.0, n_states=2).fit(X)
     with pytest.raises(ValueError, match="distinct rows"):
         cl.DPMeansHMM(n_states=2).fit([[1.0], [1.0]])
+
+
+def test_dp_means_of_sequences_takes_sequences_as_the_model_does(tmp_path):
+    model = cl.DPMeansHMM(random_state=0)
+    by_length = model.fit(X, lengths=[70, 30]).labels_
+    np.testing.assert_array_equal(model.fit(X, [70, 30]).labels_, by_length)
+    np.testing.assert_array_equal(model.fit(X, groups=["b"] * 70 + ["a"] * 30).labels_, by_length)
+    for arguments, says in BAD.values():
+        with pytest.raises(ValueError, match=says):
+            model.fit(X, **arguments)
+    instead = "pickle it, or fit InfiniteHMM"
+    with pytest.raises(ValueError, match=f"DPMeansHMM keeps no draws to save; {instead}"):
+        model.save(tmp_path / "model.npz")
+    with pytest.raises(ValueError, match=f"DPMeansHMM has no posterior to report; {instead}"):
+        cl.report.write(model, tmp_path / "report.html")
+    with pytest.raises(AttributeError, match=f"DPMeansHMM gives each row one cluster, without a .*{instead}"):
+        _ = model.certainty_
 
 
 def test_the_objective_of_dp_means_is_what_the_paper_says():

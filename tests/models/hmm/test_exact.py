@@ -1,4 +1,4 @@
-"""Every sampler draws every partition of six steps as often as the exact posterior says; broken ones do not."""
+"""Every sampler draws all partitions of six or seven steps as often as the exact posterior says; broken ones do not."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from .exact_paths import (
     run_chain,
 )
 
-N_STEPS = 6
-LENGTHS = {"one": (6,), "two": (4, 2)}
+LENGTHS = {"one": (6,), "two": (4, 3)}
 LAWS = {
     "hdp": (HDP(1.3, 0.7), (1.3, gem(0.7), 0.0)),
     "sticky-hdp": (StickyHDP(1.3, 0.7, 2.0), (1.3, gem(0.7), 2.0)),
     "weak-limit": (WeakLimitHDP(4, 1.3, 0.7, 1.0), (1.3, dirichlet(4, 0.7), 1.0)),
     "finite-dirichlet": (FiniteDirichlet(3, 2.0), (2.0, equal(3), 0.0)),
 }
-# The law of each, and rounds per draw that make draws nearly independent.
+BOUNDED = ("weak-limit", "finite-dirichlet")
+# Moves, some with a sweep now and then, and rounds per draw that make draws nearly independent.
 MOVES = {
     "direct": (lambda: [DirectSweep(), BaseUpdate()], 2),
-    "whole": (lambda: [WholePath(), BaseUpdate()], 5),
-    "beam": (lambda: [BeamPath(), BaseUpdate()], 6),
-    "split-merge": (lambda: [Rarely(DirectSweep(), 50), SplitMerge(6), BaseUpdate()], 1),
+    "whole": (lambda: [WholePath(), BaseUpdate()], 4),
+    "beam": (lambda: [Rarely(DirectSweep(), 5), BeamPath(), BeamPath(), BaseUpdate()], 2),
+    "split-merge": (lambda: [Rarely(DirectSweep(), 5), SplitMerge(3), BaseUpdate()], 1),
     "all": (lambda: [DirectSweep(), WholePath(), SplitMerge(1), BaseUpdate()], 1),
 }
 QUICK = {
@@ -58,12 +58,12 @@ QUICK = {
 @cache
 def _prior(law, lengths):
     alpha, base, kappa = LAWS[law][1]
-    return prior_of_partitions(N_STEPS, LENGTHS[lengths], alpha, base, kappa)
+    return prior_of_partitions(sum(LENGTHS[lengths]), LENGTHS[lengths], alpha, base, kappa)
 
 
 def _problem(name, law, lengths):
     family, X = example(name)
-    X = np.ascontiguousarray(X[:N_STEPS])
+    X = np.ascontiguousarray(X[: sum(LENGTHS[lengths])])
     return X, family, exact_posterior(family, X, _prior(law, lengths))
 
 
@@ -72,15 +72,22 @@ def _problem(name, law, lengths):
 def test_the_law_sums_over_tables_as_plain_python_does(law, lengths):
     prior = _prior(law, lengths)
     assert prior.sum() == pytest.approx(1.0, rel=1e-12)
-    found = [LAWS[law][0].log_prob(z, LENGTHS[lengths]) for z in partitions(N_STEPS)]
+    found = [LAWS[law][0].log_prob(z, LENGTHS[lengths]) for z in partitions(sum(LENGTHS[lengths]))]
     np.testing.assert_allclose(np.exp(found), prior, rtol=1e-10, atol=1e-300)
 
 
 def _cases():
+    """Family by family, as each has kernels of its own.
+
+    Laws with a bound say nothing to moves that others do not: each family has whole paths under them, what the engine
+    of the weak limit does, and one family every move.
+    """
     for name in EXAMPLES:
-        for law in LAWS:
-            for lengths in LENGTHS:
+        for lengths in LENGTHS:
+            for law in LAWS:
                 for moves in MOVES:
+                    if law in BOUNDED and moves != "whole" and name != "poisson":
+                        continue
                     case = name, law, lengths, moves
                     yield pytest.param(*case, marks=() if case in QUICK else pytest.mark.slow)
 
@@ -98,7 +105,7 @@ def test_split_merge_alone(rng):
     """Merges lead to one state and splits from there to any partition, so no sweep is needed at all."""
     X, family, posterior = _problem("poisson", "sticky-hdp", "two")
     moves = [SplitMerge(6), BaseUpdate()]
-    labels, _ = run_chain(X, (4, 2), family, LAWS["sticky-hdp"][0], moves, rng, n_draws=10_000)
+    labels, _ = run_chain(X, LENGTHS["two"], family, LAWS["sticky-hdp"][0], moves, rng, n_draws=10_000)
     assert excess(labels, posterior, rng) <= LIMIT
 
 

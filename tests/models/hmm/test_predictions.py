@@ -155,3 +155,19 @@ def test_forecasts(fitted):
     assert abs(found.mean[0, 0]) < 2.0  # it is in the state around zero
     later = model.forecast([[0.0], [7.0], [7.2]], steps=1, n_draws=400)
     assert later.quantiles([0.5])[0, 0, 0] > 5.0
+
+
+def test_forecasts_draw_the_transitions_of_each_path(fitted):
+    """Two stays in a row are more probable than the square of the mean: a draw of the probability holds for both."""
+    model, _ = fitted
+    predictor = model._predictor
+    few = predictor.consensus._replace(masses=np.array([[1.0, 1.0, 0.0], [3.0, 2.0, 0.0], [1.0, 3.0, 0.0], [1.0] * 3]))
+    stream, n = np.random.default_rng(9), 20_000
+    before = np.array([1.0, 0.0, 0.0])
+    paths = np.array([few.drawn_chain(stream).simulate(2, stream, before) for _ in range(n)])
+    for share, right in (
+        (np.mean(paths[:, 0] == 0), 3.0 / 5.0),
+        (np.mean((paths == 0).all(axis=1)), 3.0 * 4.0 / (5.0 * 6.0)),
+        (np.mean((paths == [1, 1]).all(axis=1)), 2.0 / 5.0 * 3.0 / 4.0),
+    ):
+        assert abs(share - right) < 5.0 * np.sqrt(right * (1.0 - right) / n)

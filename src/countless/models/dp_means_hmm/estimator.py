@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from ...core.random import as_generator, spawn
 from ...core.validate import by_size, whole_number
 from ...transitions.contract import first_steps
-from ..rows import checked_rows
+from ..rows import WithoutDraws, checked_rows
+from ..sequences import as_lengths, lengths_of
 from .objective import Penalties, Series, cheapest_path, compacted
 from .search import best_merge, best_split, descend
 
@@ -22,7 +23,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-class DPMeansHMM(ClusterMixin, BaseEstimator):
+class DPMeansHMM(WithoutDraws, ClusterMixin, BaseEstimator):
     """States of sequences whose number follows from penalties: small-variance asymptotics of the infinite HMM.
 
     The labels minimise J = sum of squared distances to the means of their states - ``transition_weight`` times the sum
@@ -75,6 +76,8 @@ class DPMeansHMM(ClusterMixin, BaseEstimator):
     [0, 1, 0]
     """
 
+    instead: ClassVar[str] = "pickle it, or fit InfiniteHMM, which is saved and reported with how sure each step is"
+
     def __init__(
         self,
         penalty: float | None = None,
@@ -92,10 +95,13 @@ class DPMeansHMM(ClusterMixin, BaseEstimator):
         self.restarts = restarts
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: Any = None, lengths: ArrayLike | None = None) -> Self:
-        """Find the states of the steps of ``X``, sequences one after the other; ``y`` is ignored."""
+    def fit(
+        self, X: ArrayLike, y: Any = None, lengths: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Find the states of the steps of ``X``; ``y``, ``lengths`` and ``groups`` as for ``InfiniteHMM.fit``."""
         rows = checked_rows(self, X, reset=True)
-        series = Series(rows, _first(lengths, len(rows)))
+        n = len(rows)
+        series = Series(rows, first_steps(lengths_of(y, lengths, groups, n), n))
         if self.n_states is not None and self.penalty is not None:
             raise ValueError("penalty and n_states exclude each other; give one of them")
         if self.n_states is not None:
@@ -139,7 +145,7 @@ class DPMeansHMM(ClusterMixin, BaseEstimator):
             labels, _ = descend(series, labels, free, rng, int(labels.max()) + 1)
         return descend(series, labels, free, rng, self.n_states)
 
-    def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> IntArray:
+    def predict(self, X: ArrayLike, lengths: ArrayLike | None = None, groups: ArrayLike | None = None) -> IntArray:
         """States of the steps of new sequences: the path of least cost, with the centres and transitions of the fit."""
         check_is_fitted(self)
         rows = checked_rows(self, X, reset=False)
@@ -151,7 +157,7 @@ class DPMeansHMM(ClusterMixin, BaseEstimator):
                 self.transition_penalty_ + self.transition_weight_ * math.log(len(self.labels_)),
             )
         labels = np.empty(len(rows), dtype=np.int64)
-        cheapest_path(costs, _first(lengths, len(rows)), steps, labels)
+        cheapest_path(costs, first_steps(as_lengths(lengths, groups, len(rows)), len(rows)), steps, labels)
         return labels
 
     def __sklearn_tags__(self) -> Any:
@@ -173,15 +179,6 @@ def within_variance(series: Series) -> float:
 
 # Share of the mean of a chi-square variable of one degree that is left without its largest tenth.
 _KEPT = 0.61
-
-
-def _first(lengths: ArrayLike | None, n: int) -> NDArray[np.bool_]:
-    if lengths is None:
-        return first_steps([n], n)
-    found = np.asarray(lengths)
-    if found.ndim != 1 or found.dtype.kind not in "iu" or found.min(initial=1) < 1 or found.sum() != n:
-        raise ValueError(f"lengths must be whole numbers of at least 1 that add up to {n}, got {lengths!r}")
-    return first_steps(found, n)
 
 
 def _cost(name: str, given: Any, usual: float) -> float:

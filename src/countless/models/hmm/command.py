@@ -153,7 +153,7 @@ def sequences_of(table: pd.DataFrame, sequence: str | None, time: str | None, fi
     """The columns to fit with the lengths of the sequences."""
     import numpy as np
 
-    from .sequences import Sequences, check_times, lengths_of_groups
+    from ..sequences import Sequences, check_times, lengths_of_groups
 
     names = [str(name) for name in table.columns]
     for name in (sequence, time):
@@ -252,7 +252,7 @@ def predict(model: Any, table: pd.DataFrame, file: Path) -> Prediction:
         check_column(file, name, [str(column) for column in table.columns])
     import numpy as np
 
-    from .sequences import Sequences, lengths_of_groups
+    from ..sequences import Sequences, lengths_of_groups
 
     lengths = np.array([len(table)])
     if model.sequence_ is not None:

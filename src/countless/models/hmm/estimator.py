@@ -28,13 +28,13 @@ from ...transitions.contract import first_steps
 from ..command import Command
 from ..estimator import Arrays, RunEstimator
 from ..rows import Rows, column_names, read_new_rows, read_rows
+from ..sequences import Sequences, as_lengths, lengths_of
 from .command import COMMAND
 from .data import SequenceData
 from .engines.choice import resolve_inference
 from .posterior import SequencePosterior, bound_reached, warn_of_bound
 from .predictive import Fitted, Forecast, Predictor
 from .row_weight import resolve_row_weight
-from .sequences import Sequences, as_lengths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,9 +174,7 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         if isinstance(X, Sequences):
             X, lengths, self.sequence_ = X
         family, rows = read_rows(self, X, resolve_family(self.family))
-        if y is not None and lengths is None and groups is None and np.size(y) != len(rows):
-            lengths = y
-        self.lengths_ = as_lengths(lengths, groups, len(rows))
+        self.lengths_ = lengths_of(y, lengths, groups, len(rows))
         law = resolve_transitions(self.transitions).resolve()
         family.check(rows)
         if isinstance(family, Table):

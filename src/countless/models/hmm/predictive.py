@@ -26,17 +26,30 @@ from ...transitions import Transitions
 from ...transitions.paths import count_transitions
 from .base import mean_weights
 from .chain import Chain
+from .kernels.simplices import draw_simplices
 from .problem import N_STATES, Problem
 
 
-def chain_of(fixed: Transitions, counts: FloatArray, weights: FloatArray, rest: float) -> Chain:
-    """Mean probabilities given a path with these counts, the last state being any new one."""
+def masses_of(fixed: Transitions, counts: FloatArray, weights: FloatArray, rest: float) -> FloatArray:
+    """Parameters of the Dirichlet distributions of first states and of what follows each state, given a path.
+
+    ``counts`` are those of the path. The last state (column) is any new one, with the last row.
+    """
     n = len(weights)
     mass = np.append(fixed.concentration * weights, fixed.concentration * rest)
     rows = np.tile(mass, (n + 2, 1))
     rows[: n + 1, :n] += counts
     rows[np.arange(1, n + 2), np.arange(n + 1)] += fixed.stay
-    rows /= rows.sum(axis=1, keepdims=True)
+    return rows
+
+
+def chain_of(fixed: Transitions, counts: FloatArray, weights: FloatArray, rest: float) -> Chain:
+    """Mean probabilities given a path with these counts, the last state being any new one."""
+    return _chain_of(masses_of(fixed, counts, weights, rest))
+
+
+def _chain_of(masses: FloatArray) -> Chain:
+    rows = masses / masses.sum(axis=1, keepdims=True)
     return Chain(rows[0].copy(), rows[1:].copy())
 
 
@@ -44,11 +57,13 @@ class Fitted(NamedTuple):
     """A path of the fitted sequences with everything that predicts what follows.
 
     ``clusters`` hold the rows of each state; the last one is empty. ``problem`` has the hyperparameters in use.
+    ``masses`` are the parameters of the Dirichlet distributions that ``chain`` has the means of.
     """
 
     problem: Problem
     clusters: Cluster
     chain: Chain
+    masses: FloatArray
 
     @classmethod
     def of(
@@ -69,7 +84,14 @@ class Fitted(NamedTuple):
         add_by_label(problem.hyper, known, NO_WEIGHTS, labels, clusters.statistics, clusters.work)
         clusters.statistics[:] *= problem.row_weight
         refresh_all(problem.hyper, *clusters)
-        return cls(problem, clusters, chain_of(fixed, counts, *base))
+        masses = masses_of(fixed, counts, *base)
+        return cls(problem, clusters, _chain_of(masses), masses)
+
+    def drawn_chain(self, rng: np.random.Generator) -> Chain:
+        """Probabilities of what follows, drawn from their posterior given the path."""
+        rows = self.masses.copy()
+        draw_simplices(rng, rows)
+        return Chain(rows[0].copy(), rows[1:].copy())
 
     @property
     def n_states(self) -> int:
@@ -217,7 +239,11 @@ class Predictor:
         return np.asarray(means - before - volumes)
 
     def forecast(self, X: FloatArray | None, steps: int, n_draws: int, rng: np.random.Generator) -> Forecast:
-        """Rows after the last step of ``X``, or of the fitted sequences."""
+        """Rows after the last step of ``X``, or of the fitted sequences.
+
+        Each is made by a draw of the path, of the transition probabilities and of the parameters of the states given
+        that path, so that it is a draw from the posterior predictive distribution.
+        """
         local = None if X is None else local_rows(self.problem, X)[0]
         picked = self.numbers(min(n_draws, 100))
         shares = np.bincount(np.arange(n_draws) % len(picked), minlength=len(picked))
@@ -232,7 +258,7 @@ class Predictor:
                 begins[0] = True
                 before = fitted.chain.filtered(fitted.weighted_scores(local), begins)[0][-1]
             for _ in range(count):
-                path = fitted.chain.simulate(steps, rng, before)
+                path = fitted.drawn_chain(rng).simulate(steps, rng, before)
                 rows.append(fitted.emit(path, rng))
                 states.append(np.where(path == fitted.n_states, -1, path))
         return Forecast(np.array(rows), np.array(states))

@@ -211,8 +211,7 @@ class HMMVariational(Inference):
         for draw, path in enumerate(drawn):
             labels[draw] = by_first_appearance(path)
             state = State(field.problem, path, field.law)
-            counted = np.bincount(path, minlength=field.n_states) > 0
-            kept = means[: field.n_states][counted]
+            kept = means[path[np.sort(np.unique(path, return_index=True)[1])]]  # in order of first appearance
             state.weights, state.rest = kept, max(1.0 - float(kept.sum()), 1e-12)
             one = state.draw()
             n_states[draw], log_joint[draw] = one["n_states"], one["log_joint"]

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....core.jit import kernel
-from ....core.special import log_gamma_draw
 from ....partitions.clusters import clear
 from ....partitions.seats import FloatArray
 from ..kernels.forward import NO_SLICES, NOBODY, draw_path, forward
+from ..kernels.simplices import draw_simplices
 from ..state import BLOCK, State, naturals_of_slots
 
 # The density f: uniform below KNEE, with this mass; uniform in the log above it.
@@ -128,25 +128,9 @@ def draw_transitions(
     shapes[:, :n] += state.fixed.concentration * weights
     shapes[:, n] = state.fixed.concentration * rest
     shapes[np.arange(1, n + 1), np.arange(n)] += state.fixed.stay
-    _draw_simplices(rng, shapes)
+    draw_simplices(rng, shapes)
     drawn = shapes if with_rest else shapes[:, :n]
     return np.ascontiguousarray(drawn[0]), np.ascontiguousarray(drawn[1:])
-
-
-@kernel
-def _draw_simplices(rng, shapes):
-    """Each row becomes a draw from the Dirichlet distribution that it is the parameter of."""
-    for p in range(shapes.shape[0]):
-        largest = -math.inf
-        for k in range(shapes.shape[1]):
-            shapes[p, k] = log_gamma_draw(rng, shapes[p, k]) if shapes[p, k] > 0.0 else -math.inf
-            largest = max(largest, shapes[p, k])
-        total = 0.0
-        for k in range(shapes.shape[1]):
-            shapes[p, k] = math.exp(shapes[p, k] - largest)
-            total += shapes[p, k]
-        for k in range(shapes.shape[1]):
-            shapes[p, k] /= total
 
 
 def _extend(
@@ -172,7 +156,7 @@ def _extend(
         fresh = np.zeros((1, len(weights) + 1))
         fresh[0, :-1], fresh[0, -1] = fixed.concentration * weights, fixed.concentration * rest
         fresh[0, len(weights) - 1] += fixed.stay
-        _draw_simplices(rng, fresh)
+        draw_simplices(rng, fresh)
         rows = np.concatenate([rows, fresh])
     return weights, rest, np.ascontiguousarray(rows[0, :-1]), np.ascontiguousarray(rows[1:, :-1])
 

@@ -38,6 +38,13 @@ def as_lengths(lengths: ArrayLike | None, groups: ArrayLike | None, n_rows: int)
     return whole
 
 
+def lengths_of(y: Any, lengths: ArrayLike | None, groups: ArrayLike | None, n_rows: int) -> IntArray:
+    """Lengths of the sequences that ``fit`` is handed: ``y`` is taken for them where it has no entry for each row."""
+    if y is not None and lengths is None and groups is None and np.size(y) != n_rows:
+        lengths = y
+    return as_lengths(lengths, groups, n_rows)
+
+
 def lengths_of_groups(groups: ArrayLike, n_rows: int, name: str = "groups", first_row: int = 0) -> IntArray:
     """Lengths of runs of equal ids; an id that comes back is an error, which counts rows from ``first_row``."""
     ids = np.asarray(groups)
