@@ -50,7 +50,8 @@ def fit(command: Command, order: Order) -> None:
     check_folder(folder, "--out")
     own = order.own
     columns, ignore, missing = (own.get(name) or [] for name in ("columns", "ignore", "missing"))
-    chosen = choose_columns(order.file, columns, ignore, own.get("label"), own.get("name"), missing)
+    besides = [own[option.name] for option in command.options if option.column and own.get(option.name)]
+    chosen = choose_columns(order.file, columns, ignore, own.get("label"), own.get("name"), missing, besides)
     if chosen.kinds and KINDS not in command.options:
         raise ValueError(f"--columns: countless {command.name} gives no kinds to columns; name columns only")
     request = Request(chosen.table, {**own, "seed": order.seed}, chosen.kinds)

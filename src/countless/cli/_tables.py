@@ -27,18 +27,19 @@ def choose_columns(
     label: str | None,
     name: str | None = None,
     missing: Sequence[str] = (),
+    besides: Sequence[str] = (),
 ) -> Chosen:
-    """Read a table and take the columns that the options ask for."""
+    """Read a table and take the columns that the options ask for, and those that are needed ``besides``."""
     from ..io import read_table
 
     whole = read_table(file, missing=missing)
     names = [str(name) for name in whole.columns]
     only, kinds = parse_columns(file, columns, names)
     apart = [each for each in (label, name) if each is not None]
-    for each in [*ignore, *apart]:
+    for each in [*ignore, *apart, *besides]:
         check_column(file, each, names)
-    wanted = only or names
-    kept = [each for each in wanted if each not in ignore and each not in apart]
+    wanted = dict.fromkeys([*only, *besides] if only else names)
+    kept = [each for each in wanted if each in besides or (each not in ignore and each not in apart)]
     if not kept:
         raise ValueError(f"{file}: no column is left")
     lost = [each for each in kinds if each not in kept]

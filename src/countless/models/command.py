@@ -54,6 +54,8 @@ class Option:
         Whether it may be given several times; its value is a list then.
     minimum : int, optional
         Smallest number that it may have.
+    column : bool
+        Whether it names a column that ``build`` needs besides those to fit: it stays whatever ``--columns`` says.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Option:
     choices: Callable[[], Sequence[str]] | None = None
     repeated: bool = False
     minimum: int | None = None
+    column: bool = False
 
     @property
     def flag(self) -> str:

@@ -273,18 +273,23 @@ def test_the_objective_of_dp_means_is_what_the_paper_says():
 
 @pytest.mark.slow
 def test_forecast_intervals_hold_what_they_say():
-    """90% intervals of the next value of 200 sequences of two or three states."""
+    """90% intervals of the next ten values of 200 sequences of two or three states.
+
+    Intervals that know everything hold 90%. The first of the next values alone says little: of 200 of them such
+    intervals hold 173 here, of the next 200 181, and so on.
+    """
     engine = cl.inference.DirectAssignment(chains=1, draws=60, warmup=60)
-    held = 0
+    n_known, n_next = 120, 10
+    held = []
     for seed in range(200):
         stream = np.random.default_rng([seed, 5])
         k = 2 + seed % 2
         chain = np.full((k, k), 0.1 / (k - 1)) + np.eye(k) * (0.9 - 0.1 / (k - 1))
         states = [0]
-        for _ in range(120):
+        for _ in range(n_known + n_next - 1):
             states.append(int(stream.choice(k, p=chain[states[-1]])))
-        values = 4.0 * np.array(states) + stream.normal(size=121)
-        model = cl.InfiniteHMM(inference=engine, random_state=seed).fit(values[:-1, None])
-        low, high = model.forecast(n_draws=1000, random_state=seed).quantiles([0.05, 0.95])[:, 0, 0]
-        held += low <= values[-1] <= high
-    assert 170 <= held <= 190
+        values = 4.0 * np.array(states) + stream.normal(size=len(states))
+        model = cl.InfiniteHMM(inference=engine, random_state=seed).fit(values[:n_known, None])
+        found = model.forecast(steps=n_next, n_draws=2000, random_state=seed).quantiles([0.05, 0.95])[:, :, 0]
+        held.append((found[0] <= values[n_known:]) & (values[n_known:] <= found[1]))
+    assert 0.85 <= np.mean(held) <= 0.95

@@ -41,7 +41,7 @@ BOUNDED = ("weak-limit", "finite-dirichlet")
 # Moves, some with a sweep now and then, and rounds per draw that make draws nearly independent.
 MOVES = {
     "direct": (lambda: [DirectSweep(), BaseUpdate()], 2),
-    "whole": (lambda: [WholePath(), BaseUpdate()], 4),
+    "whole": (lambda: [WholePath(), BaseUpdate()], 3),
     "beam": (lambda: [Rarely(DirectSweep(), 5), BeamPath(), BeamPath(), BaseUpdate()], 2),
     "split-merge": (lambda: [Rarely(DirectSweep(), 5), SplitMerge(3), BaseUpdate()], 1),
     "all": (lambda: [DirectSweep(), WholePath(), SplitMerge(1), BaseUpdate()], 1),

@@ -64,8 +64,15 @@ SEQUENCE = Option(
     "Column with an id of the sequence of each row; left out, all rows are one sequence.",
     panel=TABLE,
     metavar="COLUMN",
+    column=True,
 )
-TIME = Option("time", "Column that must increase along each sequence; it is not fitted.", panel=TABLE, metavar="COLUMN")
+TIME = Option(
+    "time",
+    "Column that must increase along each sequence; it is not fitted.",
+    panel=TABLE,
+    metavar="COLUMN",
+    column=True,
+)
 OPTIONS = (
     COLUMNS,
     IGNORE,
