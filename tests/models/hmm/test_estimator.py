@@ -273,11 +273,7 @@ def test_the_objective_of_dp_means_is_what_the_paper_says():
 
 @pytest.mark.slow
 def test_forecast_intervals_hold_what_they_say():
-    """90% intervals of the next ten values of 200 sequences of two or three states.
-
-    Intervals that know everything hold 90%. The first of the next values alone says little: of 200 of them such
-    intervals hold 173 here, of the next 200 181, and so on.
-    """
+    """90% intervals of the next ten values of 200 sequences of two or three states."""
     engine = cl.inference.DirectAssignment(chains=1, draws=60, warmup=60)
     n_known, n_next = 120, 10
     held = []
