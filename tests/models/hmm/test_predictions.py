@@ -113,6 +113,7 @@ def test_answers_about_new_sequences(fitted):
     # After the last step everything is known that is ever known.
     np.testing.assert_allclose(model.filter(X[:20])[-1], proba[-1], atol=1e-12)
     assert model.score(X, lengths=[100, 50]) == pytest.approx(model.score_samples(X, [100, 50]).mean())
+    assert model.score(X, [100, 50]) == model.score(X, lengths=[100, 50])
     assert model.score(X, lengths=[100, 50]) > model.score(X[::-1][:, :] * 2.0, lengths=[100, 50])
     rows, labels = model.sample(30)
     assert rows.shape == (30, 1)

@@ -338,7 +338,9 @@ class InfiniteHMM(ClusterMixin, Rows, RunEstimator):
         lengths: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Mean of ``score_samples``; ``y`` is ignored."""
+        """Mean of ``score_samples``; ``y`` as for ``fit``."""
+        if not isinstance(X, Sequences):
+            lengths, groups = lengths_of(y, lengths, groups, len(X)), None
         return float(np.mean(self.score_samples(X, lengths, groups)))
 
     def forecast(
