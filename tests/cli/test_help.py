@@ -29,6 +29,15 @@ def test_version_imports_nothing_heavy(here):
     assert found.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("name", ["--help", *COMMANDS])
+def test_help_stays_on_one_screen(name, monkeypatch):
+    monkeypatch.setenv("TERMINAL_WIDTH", "100")
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 100)
+    lines = run(name, "--help").stdout.rstrip().splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 100
+
+
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "-h"] for name in COMMANDS), []])
 def test_help(arguments):
     result = run(*arguments)

@@ -44,6 +44,14 @@ def test_two_columns_of_one_name_are_refused(records, family):
         _model(family).fit(frame)
 
 
+def test_no_and_yes_may_be_written_as_numbers(records):
+    model = _model("auto").fit(records)
+    given = pd.DataFrame({"x": [0.0, 10.0], "kind": ["n", "y"]})
+    density = model.score_samples(given.assign(kind=[0, 1]))
+    assert density.tolist() == model.score_samples(given).tolist()
+    assert density.tolist() != model.score_samples(given.assign(kind=[1, 0])).tolist()
+
+
 def test_numbers_where_the_fit_had_words_are_unknown(records):
     model = _model("auto").fit(records)
     assert model.predict(pd.DataFrame({"x": [0.0, 10.0], "kind": [1, 0]})).tolist() == model.labels_[[0, -1]].tolist()

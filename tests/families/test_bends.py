@@ -102,7 +102,7 @@ def test_a_long_tail_is_no_cluster(fitted):
     taken = next(trial for trial in model.choice_ if trial["taken"])
     assert "bent" in taken["shape"]
     assert taken["gain"] > taken["standard_error"]
-    assert "logarithmic far above" in model.family_.schema[0].note
+    assert "as logarithms from about" in model.family_.schema[0].note
 
 
 def test_what_people_see_is_in_their_units(fitted):

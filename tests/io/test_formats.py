@@ -42,6 +42,7 @@ FILES = {
     "t.xlsx": _excel,
     "no-suffix": _excel,
     "t.jsonl": lambda: TABLE.to_json(orient="records", lines=True).encode(),
+    "t.json": lambda: TABLE.to_json(orient="records", indent=2).encode(),
     "utf16.csv": lambda: TEXT.decode().encode("utf-16"),
 }
 
@@ -65,6 +66,11 @@ MISTAKES = {
     "a web page": (lambda: b"<!DOCTYPE html><p>no</p>", "is a web page"),
     "nested JSON": (lambda: json.dumps({"a": [1]}).encode(), "line 1 must be one object of numbers, text"),
     "JSON that ends": (lambda: b'{"a": 1}\n{"a": ', "line 2 is no JSON"),
+    "half of a list": (lambda: b'[{"a": 1}, {"a": ', "the list is no JSON"),
+    "a list in a list": (lambda: b'[{"a": 1}, [2]]', "entry 2 must be one object of numbers, text"),
+    "a Word document": (lambda: _zip(**{"word/document.xml": b"", "x": b""}), "is a Word document, not a table; copy"),
+    "a spreadsheet": (lambda: _zip(**{"content.xml": b"", "mimetype": b""}), "is an OpenDocument file.* as .xlsx or"),
+    "a pickle": (lambda: b"\x80\x04\x95", "is a Python pickle, not a table; load it in Python"),
     "nothing": (lambda: b" \n", "is empty"),
     "Latin-1": (lambda: "größe\n1\n".encode("latin-1"), "is not UTF-8 text.*'CSV UTF-8' in spreadsheets"),
 }

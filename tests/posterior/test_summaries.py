@@ -165,7 +165,7 @@ def test_the_level_is_the_one_that_tells_most_not_the_rarest():
     absent = np.concatenate([np.repeat([0, 1], [20, 20]), np.repeat([0, 1, 2], [60, 60, 280])])
     found = one_column(column, absent, codes)[0][0]
     assert found.level == "rare"
-    assert found.text == "kind: rare 0% (others 70%)"
+    assert found.text == "kind: not rare 100% (others 30%)"
     assert found.effect < 0.0
 
 

@@ -13,9 +13,9 @@ import pytest
 import countless as cl
 from countless import report
 from countless.families.columns import Column
+from countless.plots.parts.fit import likely
 from countless.plots.parts.pick import spread
 from countless.report import numbers
-from countless.report.clusters import likely
 from countless.report.page import as_script_text
 from countless.report.settings import code, python_code
 from report.models import NASTY, blobs, mixed, model_of
@@ -120,9 +120,10 @@ def test_profiles_are_those_of_the_rows(rows, sections):
                 np.testing.assert_allclose(bar["others"], others[name].quantile([0.25, 0.75]), rtol=1e-4)
             else:
                 level = next(column["levels"] for column in rows["columns"] if column["name"] == name)
-                code = level.index(trait["text"].split()[1])
-                np.testing.assert_allclose(bar["own"], (mine[name].dropna() == code).mean(), atol=1e-4)
-                np.testing.assert_allclose(bar["others"], (others[name].dropna() == code).mean(), atol=1e-4)
+                first, second = trait["text"].split()[1:3]
+                lacks, code = first == "not", level.index(second if first == "not" else first)
+                for share, part in ((bar["own"], mine), (bar["others"], others)):
+                    np.testing.assert_allclose(share, ((part[name].dropna() == code) != lacks).mean(), atol=1e-4)
     assert kinds == {"range", "share"}
 
 

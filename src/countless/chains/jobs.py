@@ -31,6 +31,8 @@ _unless_said: ContextVar[str] = ContextVar("progress", default=TERMINAL)
 # Seconds between two lines of progress, and after an interrupt until it is said what is waited for.
 LINE_EVERY = 10.0
 PATIENCE = 0.5
+# The largest share of the work that passes alone can tell.
+NEARLY = 0.95
 
 
 @contextmanager
@@ -53,8 +55,8 @@ class Monitor:
         self.watched = False
         self.stopping = stopping
         self.status = ""
-        # Passes or sweeps inside the steps, where their number is not known beforehand.
-        self.passes = 0
+        # Passes or sweeps inside the steps, where their number is not known beforehand; how many there usually are.
+        self.passes = self.usual_passes = 0
         self._lock = threading.Lock()
 
     def tick(self, status: str = "") -> bool:
@@ -63,6 +65,12 @@ class Monitor:
             self.passes += 1
             self.status = status or self.status
         return self.stopping.is_set()
+
+    @property
+    def share(self) -> float:
+        """The share of the work that is done; before the first step has ended, by its passes where these are usual."""
+        steps = self.done / max(self.total, 1)
+        return max(steps, min(self.passes / self.usual_passes, NEARLY)) if self.usual_passes else steps
 
     @property
     def words(self) -> str:
@@ -88,14 +96,17 @@ def run_jobs(
     watch: Watch,
     n_threads: int | None = None,
     title: str = "",
+    usual_passes: int = 0,
 ) -> tuple[list[Result], bool]:
     """Run ``job(number, rng, monitor)`` for 0 ... n_jobs - 1; returns the results and whether it was interrupted.
 
-    Each job has a stream of its own: those that are given, or children of ``rng``.
+    Each job has a stream of its own: those that are given, or children of ``rng``. Where steps are few and long,
+    ``usual_passes`` says how many passes all of them take, about, and so how much is left.
 
     On KeyboardInterrupt the jobs are asked to stop, and what they return by then is kept.
     """
     monitor = Monitor(total_steps, watch.stop)
+    monitor.usual_passes = usual_passes
     streams = rng if isinstance(rng, list) else spawn(rng, n_jobs)
     threads = whole_number("n_threads", n_threads, 1) if n_threads is not None else os.cpu_count() or 1
     title = f"{watch.purpose}: {title}" if watch.purpose else title
@@ -137,14 +148,14 @@ class _bar:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.completed}/{task.total}"),
+                TextColumn("{task.fields[steps]}"),
                 TimeElapsedColumn(),
                 TimeRemainingColumn(),
                 TextColumn("{task.fields[status]}"),
                 console=Console(stderr=True),
                 transient=True,
             )
-            self._task = self._bar.add_task(title, total=monitor.total, status="")
+            self._task = self._bar.add_task(title, total=1.0, status="", steps=self._steps)
 
     def __enter__(self) -> Callable[[], None]:
         if self._bar is not None:
@@ -154,14 +165,18 @@ class _bar:
     def _show(self) -> None:
         monitor = self._monitor
         if self._bar is not None:
-            self._bar.update(self._task, completed=monitor.done, total=monitor.total, status=monitor.words)
+            self._bar.update(self._task, completed=monitor.share, status=monitor.words, steps=self._steps)
         elif self._lines and time.monotonic() - self._said >= LINE_EVERY:
             self._said = time.monotonic()
             print(self._line(self._said - self._began), file=sys.stderr, flush=True)
 
+    @property
+    def _steps(self) -> str:
+        return f"{self._monitor.done}/{self._monitor.total}"
+
     def _line(self, elapsed: float) -> str:
-        done, total = self._monitor.done, self._monitor.total
-        left = f", about {duration(elapsed * (total - done) / done)} left" if 0 < done < total else ""
+        done, total, share = self._monitor.done, self._monitor.total, self._monitor.share
+        left = f", about {duration(elapsed * (1.0 - share) / share)} left" if 0.0 < share < 1.0 else ""
         words = f"; {self._monitor.words}" if self._monitor.words else ""
         first = "" if done or words else "; compiling, or in the first step"
         return f"{self._title}: {done:,} of {total:,} after {duration(elapsed)}{left}{words}{first}"

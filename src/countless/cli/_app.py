@@ -15,8 +15,7 @@ from .. import __version__
 from ._errors import Interrupted, complain, say
 from ._imports import HELP as IMPORT_HELP
 from ._imports import import_modules, take_imports
-
-INTERRUPTED = 130
+from ._interrupts import INTERRUPTED, NOTHING, answer_interrupts, claim_answer
 
 # Commands for all models, in the order in which people need them; the commands of the models come before them.
 COMMANDS = ("report", "predict", "resume", "compare", "demo", "reproduce", "warmup")
@@ -35,7 +34,7 @@ class Commands(typer.core.TyperGroup):
         try:
             return super().invoke(context)
         except KeyboardInterrupt:
-            raise Interrupted("interrupted; nothing was written") from None
+            raise Interrupted(NOTHING) from None
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run, and leave with the exit code."""
@@ -43,10 +42,9 @@ class Commands(typer.core.TyperGroup):
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
         except Interrupted as stop:
-            say(f"error: {stop}")
-            code = INTERRUPTED
+            code = _interrupted(str(stop))
         except (KeyboardInterrupt, typer.Abort):
-            code = INTERRUPTED
+            code = _interrupted(NOTHING)
         except Exception as error:
             code = complain(error)
         if not standalone:
@@ -90,6 +88,13 @@ class Commands(typer.core.TyperGroup):
             command.params.append(shown)
 
 
+def _interrupted(sentence: str) -> int:
+    """Say what is left, unless that was said already."""
+    if claim_answer():
+        say(f"error: {sentence}")
+    return INTERRUPTED
+
+
 app = typer.Typer(
     cls=Commands,
     pretty_exceptions_enable=False,
@@ -116,6 +121,7 @@ def main() -> None:
     >>> callable(main)
     True
     """
+    answer_interrupts()
     app(prog_name="countless")
 
 
@@ -145,7 +151,7 @@ def help_of(text: str, examples: Iterable[str]) -> dict[str, Any]:
     """Help and epilog of a command: one line per paragraph, which Rich wraps."""
     paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n")]
     lines = list(examples)
-    epilog = "\n\n".join(["[bold]Examples[/]", *lines]) if lines else None
+    epilog = "[bold]Examples:[/] " + "\n".join(lines) if lines else None
     return {"help": "\n\n".join(paragraphs), "epilog": epilog}
 
 

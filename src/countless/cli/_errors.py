@@ -11,6 +11,7 @@ import typer
 
 from ..core.errors import ArgumentError, WrongRun
 from ..core.text import count
+from ._interrupts import NOTHING
 
 DEFECT = 1
 MISTAKE = 2
@@ -60,13 +61,18 @@ def say(line: str) -> None:
 
 
 def stopped(run: Path | None) -> str:
-    """What is left on disk after an interrupt, and how to continue."""
+    """What an interrupt leaves on disk, and how to continue."""
     if run is None or not (run / "run.json").exists():
-        return "interrupted; nothing was written"
+        return NOTHING
+    if (run / "result.npz").exists():
+        return f"interrupted; {run} holds the finished fit: countless resume {run} writes its files"
     from ..runs import RunFolder
 
     try:
-        chains, draws = RunFolder.open(run).draws().shape
+        folder = RunFolder.open(run)
+        if not hasattr(folder.description.engine, "chains"):
+            return f"interrupted; a search that has not ended keeps nothing: countless resume {run} begins it again"
+        chains, draws = folder.draws().shape
     except ValueError:
         return f"interrupted before the first draw was kept: continue with countless resume {run}"
     made = f"{count(draws, 'draw')} of each of {count(chains, 'chain')}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._app import print_json
 from ._errors import Interrupted, one_line_warnings, say, stopped
+from ._interrupts import leaving
 from ._options import typed
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def fit(command: Command, order: Order) -> None:
     about = about_table(order.file, shlex.join(["countless", command.name, str(order.file), *options]), chosen.label)
     with beside(folder, about):
         model, seconds = fitted(model, data, folder, command.doing, request, order.quiet)
-    shown = deliver(model, folder, about, report=not order.no_report)
+    with leaving(lambda: stopped(folder)):
+        shown = deliver(model, folder, about, report=not order.no_report)
     if order.as_json:
         print_json({**shown.summary, "run": str(folder), "files": shown.names, "seconds": round(seconds, 3)})
         return

@@ -8,10 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 VARIABLE = "COUNTLESS_IMPORT"
-HELP = (
-    "Module to import first, so that the families, priors, engines, moves and models that it registers are known; may "
-    f"be repeated. Also the environment variable {VARIABLE}, with commas between modules."
-)
+HELP = f"Module of your own parts, imported first (also {VARIABLE})."
 
 
 def take_imports(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -12,21 +12,19 @@ from ..models.command import OUTPUT, SAMPLING, Option
 Table = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help="Table: CSV, TSV, Excel, Parquet, Feather or JSON lines, with names of the columns."
+        metavar="FILE", show_default=False, help="CSV, TSV, Excel, Parquet, Feather, JSON lines; named columns."
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        rich_help_panel=SAMPLING, metavar="N", min=0, help="Random seed: the same seed gives the same result."
-    ),
+    typer.Option(rich_help_panel=SAMPLING, metavar="N", min=0, help="The same seed gives the same result."),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
         rich_help_panel=OUTPUT,
         metavar="FOLDER",
-        help="Folder for the run and its results; left out, the name of the table with -countless.",
+        help="Folder for the run; left out, named after the table.",
         show_default=False,
     ),
 ]
@@ -37,13 +35,11 @@ Overwrite = Annotated[
 NoReport = Annotated[bool, typer.Option("--no-report", rich_help_panel=OUTPUT, help="Write no report.html.")]
 Json = Annotated[
     bool,
-    typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object for machines, and nothing else."),
+    typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object, and nothing else."),
 ]
 Quiet = Annotated[
     bool,
-    typer.Option(
-        "--quiet", "-q", rich_help_panel=OUTPUT, help="Say nothing but warnings and errors; files are written."
-    ),
+    typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Say nothing but warnings and errors."),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, as [bold]countless fit[/] wrote it.")]
 
@@ -56,7 +52,7 @@ def annotation(option: Option) -> Any:
         rich_help_panel=option.panel,
         metavar=None if option.kind is bool else option.metavar,
         help=option.help,
-        show_default=option.default is not None and option.kind is not bool,
+        show_default=option.default is not None and option.kind is not bool and "default" not in option.help,
         min=option.minimum,
         autocompletion=None if option.choices is None else (lambda: list(option.choices())),  # type: ignore[misc]
     )

@@ -19,7 +19,8 @@ from ..core.text import duration
 from ..models.command import About, Grid
 from ._app import finite
 from ._commands import command_of
-from ._errors import Interrupted
+from ._errors import Interrupted, stopped
+from ._interrupts import leaving
 
 
 class Delivered(NamedTuple):
@@ -59,9 +60,7 @@ def deliver(model: Any, run: Path, about: About, report: bool = True, option: st
     try:
         return _written(model, run, about, report, option)
     except KeyboardInterrupt:
-        raise Interrupted(
-            f"interrupted; {run} holds the finished fit: countless resume {run} writes its files"
-        ) from None
+        raise Interrupted(stopped(run)) from None
 
 
 def _written(model: Any, run: Path, about: About, report: bool, option: str) -> Delivered:
@@ -147,12 +146,21 @@ def beside(run: Path, about: About) -> Iterator[None]:
     made = [place for place in (run, *run.parents) if not place.exists()]
     if not began:
         write_together(run, {ABOUT: text_of(about)}, "--out")
-    try:
-        yield
-    finally:
+
+    def clear() -> None:
         if not (run / "run.json").exists():
             (run / ABOUT).unlink(missing_ok=True)
             for place in made:
                 # A folder that is not empty stays: it holds something else.
                 with contextlib.suppress(OSError):
                     place.rmdir()
+
+    def left() -> str:
+        clear()
+        return stopped(run)
+
+    try:
+        with leaving(left):
+            yield
+    finally:
+        clear()

@@ -10,9 +10,22 @@ IGNORED = "ignore"
 OTHER = "(other)"
 # Codes that mean no and yes, as people read them.
 NO_AND_YES = (("0", "1"), ("False", "True"), ("false", "true"), ("n", "y"), ("no", "yes"))
+NO_QUESTIONS = ("sex", "gender")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Days since 1970 that have a date.
 FARTHEST_DAY = 700_000.0
+
+
+def day_in_words(days: float) -> str:
+    """The date that is so many days after 1970 began.
+
+    Examples
+    --------
+    >>> from countless.families.columns import day_in_words
+    >>> day_in_words(19723.5)
+    '2024-01-01'
+    """
+    return (EPOCH + timedelta(days=days)).date().isoformat()
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,7 @@ class Column:
     @property
     def is_date(self) -> bool:
         """Whether cells are days since 1970."""
-        return self.written is not None and self.written.startswith("date:")
+        return self.written is not None and self.written.startswith(("date:", "serial:"))
 
     @property
     def part(self) -> str | None:
@@ -85,9 +98,10 @@ class Column:
         return kind if rest.startswith("date:") else None
 
     def level_in_words(self, code: int) -> str:
-        """A category as people say it: no and yes for 0 and 1."""
+        """A category as people say it: no and yes for 0 and 1, but where the name asks for no such answer."""
         levels = self.levels or ()
-        return ("no", "yes")[code] if levels in NO_AND_YES else levels[code]
+        answers = levels in NO_AND_YES and self.name.lower() not in NO_QUESTIONS
+        return ("no", "yes")[code] if answers else levels[code]
 
     def number_in_words(self, value: float, digits: str) -> str:
         """A number with its unit, or a date; ``digits`` is the bare number.
@@ -101,7 +115,7 @@ class Column:
         '1970-01-01'
         """
         if self.is_date and abs(value) < FARTHEST_DAY:
-            return (EPOCH + timedelta(days=value)).date().isoformat()
+            return day_in_words(value)
         unit = "" if self.written is None or self.is_date else self.written.split(":", 2)[2]
         if not unit:
             return digits

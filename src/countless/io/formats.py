@@ -1,4 +1,4 @@
-"""What is in a file, by its first bytes: text, compressed text, Excel, JSON lines, or something that is no table."""
+"""What is in a file, by its first bytes: text, compressed text, Excel, JSON, or something that is no table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import lzma
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,11 @@ STRANGE = {
     b"<stata_dta>": ("a Stata file", "export it as CSV"),
     b"<!DOCTYPE": ("a web page", "save the table itself as CSV"),
     b"<html": ("a web page", "save the table itself as CSV"),
+    **{bytes([0x80, n]): ("a Python pickle", "load it in Python and fit it there") for n in range(2, 6)},
+    b"RDX": ("an R file", "export the table as CSV"),
+    b"X\n": ("an R file", "export the table as CSV"),
+    b"MATLAB": ("a MATLAB file", "export the table as CSV"),
+    b"{\\rtf": ("a text document", "copy the table into a spreadsheet and save it as CSV"),
 }
 UNPACKERS = {
     b"\x1f\x8b": ("gzip", gzip.decompress),
@@ -35,6 +40,11 @@ UNPACKERS = {
     b"\xfd7zXZ": ("xz", lzma.decompress),
 }
 ZIP = b"PK\x03\x04"
+# Files in other zip files, what these are, and what helps.
+DOCUMENTS = {
+    "word/document.xml": ("a Word document", "copy the table into a spreadsheet and save it as CSV"),
+    "content.xml": ("an OpenDocument file", "save the table as .xlsx or CSV"),
+}
 MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -55,12 +65,19 @@ def content(path: Path) -> bytes:
     return _only_member(path, found) if found.startswith(ZIP) and not is_excel(found) else found
 
 
+class _Strange(ValueError):
+    """A file that is whole and holds no table."""
+
+
 def _only_member(path: Path, packed: bytes) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX")]
             if len(names) == 1:
                 return archive.read(names[0])
+            for name, (kind, advice) in DOCUMENTS.items():
+                if name in names:
+                    raise _Strange(f"{path} is {kind}, not a table; {advice}")
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, zlib.error):
         raise ValueError(f"{path} is a zip file that is damaged, encrypted or not whole; unpack it first") from None
     raise ValueError(f"{path} is a zip file with {len(names)} files; unpack it and give one of them")
@@ -92,9 +109,12 @@ def read_excel(path: Path, found: bytes) -> pd.DataFrame:
     return table.dropna(how="all").dropna(how="all", axis=1).reset_index(drop=True).infer_objects()
 
 
-def is_json_lines(found: bytes) -> bool:
-    """Whether the first line is a JSON object."""
-    first = found.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)[0].strip()
+def is_json(found: bytes) -> bool:
+    """Whether the first line is a JSON object, or this is a list of them."""
+    start = found.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"["):
+        return start[1:].lstrip().startswith(b"{")
+    first = start.split(b"\n", 1)[0].strip()
     if not first.startswith(b"{"):
         return False
     try:
@@ -103,21 +123,27 @@ def is_json_lines(found: bytes) -> bool:
         return False
 
 
-def read_json_lines(path: Path, found: bytes) -> pd.DataFrame:
-    """One object per line; keys that an object lacks are missing cells."""
+def read_json(path: Path, found: bytes) -> pd.DataFrame:
+    """One object per line, or a list of objects; keys that an object lacks are missing cells."""
     import pandas as pd
 
-    objects = []
-    for number, line in enumerate(found.decode("utf-8-sig", errors="replace").splitlines(), start=1):
-        if line.strip():
-            try:
-                each = json.loads(line)
-            except ValueError as error:
-                raise ValueError(f"{path}: line {number} is no JSON: {error}") from None
-            if not isinstance(each, dict) or any(isinstance(cell, (dict, list)) for cell in each.values()):
-                raise ValueError(f"{path}: line {number} must be one object of numbers, text and truth values")
-            objects.append(each)
-    return pd.DataFrame(objects)
+    text = found.decode("utf-8-sig", errors="replace").strip()
+    if text.startswith("["):
+        objects = [(f"entry {number}", each) for number, each in enumerate(_parsed(path, "the list", text), start=1)]
+    else:
+        lines = [(f"line {number}", line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+        objects = [(place, _parsed(path, place, line)) for place, line in lines]
+    for place, each in objects:
+        if not isinstance(each, dict) or any(isinstance(cell, (dict, list)) for cell in each.values()):
+            raise ValueError(f"{path}: {place} must be one object of numbers, text and truth values")
+    return pd.DataFrame([each for _, each in objects])
+
+
+def _parsed(path: Path, place: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: {place} is no JSON: {error}") from None
 
 
 def decoded(path: Path, found: bytes) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arrow import is_arrow, read_arrow
-from .formats import content, decoded, is_excel, is_json_lines, read_excel, read_json_lines
+from .formats import content, decoded, is_excel, is_json, read_excel, read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,7 @@ def read_table(
     if path.is_dir():
         raise ValueError(f"{path} is a folder; give the path of a CSV file")
     found = b"" if is_arrow(path) else content(path)
-    if is_arrow(path) or is_excel(found) or is_json_lines(found):
+    if is_arrow(path) or is_excel(found) or is_json(found):
         table = _without_marks(_typed_table(path, found, columns, ignore), missing)
     else:
         table = _read_csv(path, decoded(path, found), columns, ignore, missing)
@@ -103,7 +103,7 @@ def _typed_table(path: Path, found: bytes, columns: Sequence[str] | None, ignore
     if is_arrow(path):
         table = read_arrow(path)
     else:
-        table = read_excel(path, found) if is_excel(found) else read_json_lines(path, found)
+        table = read_excel(path, found) if is_excel(found) else read_json(path, found)
     table.columns = [str(name) for name in table.columns]
     _check_header(path, list(table.columns))
     if len(table) == 0:

@@ -43,7 +43,7 @@ class Option:
     kind : type
         ``str``, ``int``, ``float`` or ``bool``; an option of kind ``bool`` takes no value.
     default : object
-        Value where it is left out. Help shows it unless it is None.
+        Value where it is left out. Help shows it unless it is None, or ``help`` says it.
     panel : str
         Heading under which help lists it.
     metavar : str
@@ -80,32 +80,25 @@ class Option:
 COLUMNS = Option("columns", "Columns to use, separated by commas.", repeated=True, panel=TABLE, metavar="A,B")
 KINDS = dataclasses.replace(
     COLUMNS,
-    help=(
-        "Columns to use, separated by commas: A,B. Or kinds of some columns: age=gaussian,sex=categorical; where every "
-        "entry has a kind, the other columns stay in."
-    ),
+    help="Columns to use: A,B; or kinds of some: age=gaussian,sex=categorical.",
 )
 IGNORE = Option("ignore", "Column to leave out; may be repeated.", repeated=True, panel=TABLE)
-NAME = Option("name", "Column that names the rows: never clustered, shown with them.", panel=TABLE, metavar="NAME")
+NAME = Option("name", "Column that names the rows; shown with them, never clustered.", panel=TABLE, metavar="NAME")
 MISSING = Option(
     "missing",
-    "Word or number that marks a missing cell, such as -999; may be repeated. Empty cells, NA and ? always do.",
+    "Mark of a missing cell besides NA and ?, such as -999; may be repeated.",
     repeated=True,
     panel=TABLE,
     metavar="WORD",
 )
-LABEL = Option("label", "Column of known classes: never clustered, only compared with what was found.", panel=TABLE)
+LABEL = Option("label", "Column of known classes: only compared with the clusters.", panel=TABLE)
 
-CHAINS = Option("chains", "Independent chains; 4 if left out.", kind=int, panel=SAMPLING, metavar="N")
-DRAWS = Option(
-    "draws", "Draws kept in each chain; if left out, as many as it takes.", kind=int, panel=SAMPLING, metavar="N"
-)
-WARMUP = Option(
-    "warmup", "Sweeps before the first draw is kept; if left out, as many as it takes.", int, None, SAMPLING, "N"
-)
+CHAINS = Option("chains", "Independent chains; left out, 4.", kind=int, panel=SAMPLING, metavar="N")
+DRAWS = Option("draws", "Draws of each chain; left out, as many as it takes.", kind=int, panel=SAMPLING, metavar="N")
+WARMUP = Option("warmup", "Sweeps before the first draw; left out, as many as it takes.", int, None, SAMPLING, "N")
 MAX_SECONDS = Option(
     "max_seconds",
-    "Stop sampling after this time and keep what is there; without it the result does not depend on the clock.",
+    "End sampling by the clock and keep what is there.",
     kind=float,
     panel=SAMPLING,
     metavar="X",

@@ -23,6 +23,7 @@ from .parts.style import (
     legend_beside,
     marker,
     name_clusters,
+    plain_dates,
     plain_numbers,
     quiet,
     shown_names,
@@ -190,8 +191,10 @@ def _ellipse(ax: Axes, members: FloatArray, shade: str, width_of_line: float) ->
 
 def _label_axes(ax: Axes, plane: Plane) -> None:
     ax.set(xlabel=plane.names[0], ylabel=plane.names[1])
-    for axis, levels in zip((ax.xaxis, ax.yaxis), plane.levels, strict=True):
-        if levels is not None and len(levels) <= 20:
+    for axis, levels, are_dates in zip((ax.xaxis, ax.yaxis), plane.levels, plane.dates, strict=True):
+        if are_dates:
+            plain_dates(axis)
+        elif levels is not None and len(levels) <= 20:
             axis.set_ticks(range(len(levels)), shown_names(levels, 14))
         elif levels is None:
             plain_numbers(axis, *axis.get_view_interval())

@@ -22,6 +22,7 @@ from .parts.style import (
     headline,
     legend_beside,
     name_clusters,
+    plain_dates,
     plain_numbers,
     quiet,
     shown_name,
@@ -99,7 +100,9 @@ def draw_density(ax: Axes, fit: Fit, j: int, title: str = "") -> Axes:
     else:
         notes = _curve(ax, fit, expected, cells)
     ax.set_xlabel(shown_name(column.name, 60))
-    if not column.is_categorical:
+    if column.is_date:
+        plain_dates(ax.xaxis)
+    elif not column.is_categorical:
         plain_numbers(ax.xaxis, float(expected.points[0]), float(expected.points[-1]))
     legend_beside(ax)
     name, found = shown_name(column.name), count(fit.n_clusters, "cluster")

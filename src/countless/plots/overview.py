@@ -108,7 +108,7 @@ def sentence(model: Any) -> str:
     together = f"rows of one cluster stay together in {share} of draws"
     if mode == fit.n_clusters:
         return f"{found} (probability {percent(pmf[mode])}); {together}"
-    low, high = _interval(fit.posterior.n_clusters)
+    low, high = fit.likely
     return f"{found} in the consensus (single draws have {low} to {high}); {together}"
 
 
@@ -139,9 +139,3 @@ def render(figure: Figure, kind: str = "png") -> bytes:
     stamp = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
     figure.savefig(buffer, format=kind, dpi=120, metadata=stamp)
     return buffer.getvalue()
-
-
-def _interval(values: Any) -> tuple[int, int]:
-    """Central 95% of the draws."""
-    low, high = np.quantile(values, [0.025, 0.975], method="inverted_cdf")
-    return int(low), int(high)

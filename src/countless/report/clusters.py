@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,14 @@ ROWS, TREE = "rows", "tree"
 
 
 def headline(fit: Fit) -> str:
-    """What was found, in a few words; that chains disagree comes before any number."""
-    return fit.warning or f"{count(fit.n_clusters, 'cluster')} in {count(fit.n_rows, 'row')}"
+    """What was found, in a few words: that chains disagree comes before any number, all likely numbers before one."""
+    if fit.warning is not None:
+        return fit.warning
+    low, high = fit.likely if fit.kind == "sampled" and not fit.has_own_labels else (fit.n_clusters, fit.n_clusters)
+    if low == high == fit.n_clusters:
+        return f"{count(low, 'cluster')} in {count(fit.n_rows, 'row')}"
+    found = str(low) if low == high else f"{low} {'or' if high == low + 1 else 'to'} {high}"
+    return f"{found} clusters in {count(fit.n_rows, 'row')}, {fit.n_clusters} in the consensus"
 
 
 # --- facts -----------------------------------------------------------------------------------------------------------
@@ -50,7 +55,7 @@ def how_many(fit: Fit) -> dict[str, str]:
         words = f"The chains disagree, so that shares of their draws are no probabilities. {shown}"
         return fact(question, fit.disagreement, words, "bad")
     pmf = fit.posterior.n_clusters_pmf()
-    mode, (low, high) = max(pmf, key=lambda k: pmf[k]), likely(pmf)
+    mode, (low, high) = max(pmf, key=lambda k: pmf[k]), fit.likely
     if pmf[mode] == 1.0:
         words = "The same number in every draw."
     elif low == high:
@@ -60,27 +65,6 @@ def how_many(fit: Fit) -> dict[str, str]:
     if low == high == found:
         return fact(question, str(found), words)
     return fact(question, str(low) if low == high else f"{low} to {high}", f"{words} {shown}")
-
-
-def likely(pmf: Mapping[int, float], level: float = 0.95) -> tuple[int, int]:
-    """The shortest range of numbers that holds a share of the draws; of equally short ones, the most probable.
-
-    Examples
-    --------
-    >>> from countless.report.clusters import likely
-    >>> likely({2: 0.5, 3: 0.46, 9: 0.04})
-    (2, 3)
-    """
-    numbers = sorted(pmf)
-    ranges = []
-    for i, low in enumerate(numbers):
-        held = 0.0
-        for high in numbers[i:]:
-            held += pmf[high]
-            if held >= level - 1e-12:
-                ranges.append((high - low, -held, low, high))
-                break
-    return min(ranges)[2:]
 
 
 def how_certain(fit: Fit) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.text import listed
 from ..plots.parts.fit import Fit
 from ..posterior.partition.summaries import Trait
 from .numbers import digits, plain, shares
@@ -15,6 +16,8 @@ FloatArray = NDArray[np.float64]
 
 # Traits shown for each cluster.
 MOST_TRAITS = 6
+# Names of rows shown for each cluster, and how long they may be.
+MOST_NAMES, LONGEST_NAME = 6, 24
 
 
 def profiles(fit: Fit) -> list[dict[str, Any]]:
@@ -36,11 +39,23 @@ def profiles(fit: Fit) -> list[dict[str, Any]]:
                 "size": int(summary.size),
                 "low": int(summary.size_low),
                 "high": int(summary.size_high),
+                "names": such_as(fit, summary.label, MOST_NAMES),
                 "p": shares(fit.certainty.probability[mine].mean(keepdims=True))[0],
                 "traits": traits,
             }
         )
     return entries
+
+
+def such_as(fit: Fit, label: int, most: int) -> str | None:
+    """Rows of a cluster by name, the surest first; None where rows have no names."""
+    if fit.data.row_names is None:
+        return None
+    members = np.flatnonzero(fit.labels == label)
+    surest = members[np.argsort(-np.asarray(fit.certainty.probability)[members], kind="stable")]
+    names = [str(name) for name in fit.data.row_names.values[surest[:most]]]
+    short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+    return listed(short + [""] * (len(members) - len(short)), most)
 
 
 def _is_yes_or_no(cells: FloatArray) -> bool:
@@ -49,7 +64,8 @@ def _is_yes_or_no(cells: FloatArray) -> bool:
 
 
 def _shares(trait: Trait) -> dict[str, Any]:
-    return {"kind": "share", "own": round(float(trait.value), 4), "others": round(float(trait.others), 4)}
+    own, others = (1.0 - share if trait.lacks else share for share in (trait.value, trait.others))
+    return {"kind": "share", "own": round(float(own), 4), "others": round(float(others), 4)}
 
 
 def _ranges(cells: FloatArray, mine: NDArray[np.bool_], value: float) -> dict[str, Any] | None:

@@ -88,6 +88,7 @@ def cells(data: Data, shown: Shown) -> list[dict[str, Any]]:
                 "name": column.name,
                 "family": column.family,
                 "levels": None if column.levels is None else [str(level) for level in column.levels],
+                "dates": column.is_date,
                 "missing": int(np.isnan(data.rows[:, j]).sum()),
                 "cells": plain(values, digits(data.rows[:, j])),
             }

@@ -89,7 +89,7 @@ def columns_of(model: Any) -> list[dict[str, Any]]:
 def _read(column: Any, cells: Any) -> dict[str, Any]:
     known = np.empty(0) if cells is None else cells[~np.isnan(cells)]
     levels = None if column.levels is None else [str(level) for level in column.levels]
-    low, high = plain(np.array([known.min(), known.max()]), digits(known)) if len(known) else (None, None)
+    low, high = _ends(column, known) if len(known) else (None, None)
     return {
         "name": column.name,
         "family": column.family,
@@ -99,6 +99,14 @@ def _read(column: Any, cells: Any) -> dict[str, Any]:
         "low": low,
         "high": high,
     }
+
+
+def _ends(column: Any, known: Any) -> list[Any]:
+    """Smallest and largest number of a column; dates as text."""
+    ends = np.array([known.min(), known.max()])
+    if getattr(column, "is_date", False):
+        return [column.number_in_words(float(end), f"{end:g}") for end in ends]
+    return plain(ends, digits(known))
 
 
 def _columns(model: Any) -> dict[str, Any]:

@@ -46,8 +46,13 @@ def fact(question: str, value: str, words: str, state: str = "plain") -> dict[st
     return {"question": question, "value": value, "words": words, "state": state}
 
 
-def facts(cards: Sequence[Mapping[str, str]], notes: Iterable[str | None] = (), name: str = "answer") -> Section:
-    """Cards with the main answers, the first section of a page, and notes of caution below them.
+def facts(
+    cards: Sequence[Mapping[str, str]],
+    notes: Iterable[str | None] = (),
+    name: str = "answer",
+    remarks: Iterable[str | None] = (),
+) -> Section:
+    """Cards with the main answers, the first section of a page, notes of caution below them, and other remarks.
 
     Parameters
     ----------
@@ -55,6 +60,8 @@ def facts(cards: Sequence[Mapping[str, str]], notes: Iterable[str | None] = (), 
     notes : list of str
         None is left out.
     name : str
+    remarks : list of str
+        None is left out.
 
     Examples
     --------
@@ -63,7 +70,8 @@ def facts(cards: Sequence[Mapping[str, str]], notes: Iterable[str | None] = (), 
     >>> section.content["facts"][0]["value"]
     '1891'
     """
-    content = {"facts": [dict(card) for card in cards], "notes": [note for note in notes if note]}
+    below = {"notes": [note for note in notes if note], "remarks": [remark for remark in remarks if remark]}
+    content = {"facts": [dict(card) for card in cards], **below}
     return Section(name, "", "facts", content, link="The answer")
 
 

@@ -11,6 +11,7 @@ import typer
 from ...models.command import OUTPUT
 from .._app import command
 from .._errors import Interrupted, one_line_warnings, say
+from .._interrupts import leaving
 
 EXAMPLES = (
     "countless reproduce --list",
@@ -64,9 +65,10 @@ def reproduce(
     def progress(done: int, total: int) -> None:
         say(f"{study.title}: {done} of {total} cases")
 
+    left = f"interrupted; the cases that are done are in {folder}: the same command goes on"
     try:
-        with one_line_warnings():
+        with one_line_warnings(), leaving(lambda: left):
             paths = run(study, folder, quick, jobs, progress)
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; the cases that are done are in {folder}: the same command goes on") from None
+        raise Interrupted(left) from None
     wrote(paths)

@@ -11,6 +11,7 @@ from ...models.command import SAMPLING
 from .. import _options as options
 from .._app import command, print_json
 from .._errors import Interrupted, one_line_warnings, say, stopped
+from .._interrupts import leaving
 
 EXAMPLES = (
     "countless resume penguins-countless",
@@ -48,13 +49,14 @@ def resume(
     if not quiet:
         say(f"continuing {run} ...")
     start = time.perf_counter()
-    with one_line_warnings(), showing(QUIET if quiet else LINES):
+    with one_line_warnings(), showing(QUIET if quiet else LINES), leaving(lambda: stopped(run)):
         try:
             model = io.resume(run, draws=draws)
         except (KeyboardInterrupt, InterruptedFit):
             raise Interrupted(stopped(run)) from None
     seconds = time.perf_counter() - start
-    shown = deliver(model, run, about_run(run), report=not no_report, option="RUN")
+    with leaving(lambda: stopped(run)):
+        shown = deliver(model, run, about_run(run), report=not no_report, option="RUN")
     if as_json:
         print_json({**shown.summary, "run": str(run), "files": shown.names, "seconds": round(seconds, 3)})
         return

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from .._app import command
-from .._errors import say
+from .._errors import Interrupted, say
+from .._interrupts import leaving
 
 EXAMPLES = ("countless warmup", "countless warmup fit hmm")
 
@@ -30,5 +31,12 @@ def warmup(
 
     begin = time.perf_counter()
     say("compiling; this takes a minute or two ...")
-    seconds = run(*(names or ("fit",)), jobs=jobs, progress=lambda what, taken: say(f"{what}, {taken:.0f} seconds"))
+    left = "interrupted; what was compiled by then is kept: the same command goes on"
+    try:
+        with leaving(lambda: left):
+            seconds = run(
+                *(names or ("fit",)), jobs=jobs, progress=lambda what, taken: say(f"{what}, {taken:.0f} seconds")
+            )
+    except KeyboardInterrupt:
+        raise Interrupted(left) from None
     typer.echo(f"{len(seconds)} small fits in {time.perf_counter() - begin:.0f} seconds; kernels: {cache_directory()}")

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import IGNORED, OTHER, Column
-from .codes import are_codes
+from ...core.errors import ArgumentError
+from ..columns import IGNORED, NO_AND_YES, OTHER, Column
+from .codes import MOST_CODES, are_codes
 from .sentinels import suspected_missing
-from .written import PARTS, PLAIN_DATE, Style, part_of, style_of
+from .written import PARTS, PLAIN_DATE, SERIAL, SERIAL_ZERO, Style, are_serials, part_of, style_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +39,8 @@ AN_ID = "called an id: it names the rows"
 CALLED_ID, FEWEST_IDS = re.compile(r"(.*[ _.-])?id", re.IGNORECASE), 20
 # Rows from which a column of text with no cell twice names them.
 FEWEST_NAMES = 5
+# What is said of whole numbers. A table of codes has at least so many columns of them, and for each that may be counts.
+CODES, COUNTS, FEWEST_CODES, MORE_CODES = "codes of categories", "counts", 3, 2
 # What is said of a column whose family was given.
 ASKED = "as asked"
 # A column with a larger share of missing cells says too little about its correlations.
@@ -108,6 +111,7 @@ def read_frame(frame: pd.DataFrame, chosen: Mapping[Any, str], coded: Collection
     columns = [_column(name, frame.iloc[:, j], by_place.get(j), j in kept) for j, name in enumerate(names)]
     if all(column.family == IGNORED for column in columns):
         raise ValueError(f"X: no column is left to cluster ({columns[0].name!r}: {columns[0].note})")
+    columns = _like_the_others(columns, frame, set(by_place))
     return _without_sparse(columns, frame, set(by_place))
 
 
@@ -145,6 +149,8 @@ def _decoded(cells: FloatArray, column: Column) -> Any:
         elif set(levels) <= {"False", "True"}:
             levels = [level == "True" for level in levels]
         return [None if np.isnan(cell) else levels[int(cell)] for cell in cells]
+    if column.written == SERIAL.code:
+        return np.round(cells - SERIAL_ZERO)
     if column.is_date:
         return pd.to_datetime(cells, unit="D").round("D" if "%H" not in str(column.written) else "s")
     whole = column.cells == "counts" and not np.isnan(cells).any()
@@ -186,7 +192,8 @@ def _column(name: str, cells: pd.Series, chosen: str | None, coded: bool) -> Col
         if style is not None:
             return _written_column(name, cells, style)
         return _text_column(name, cells, observed)
-    return _number_column(name, cells, observed.to_numpy(dtype=np.float64))
+    values = observed.to_numpy(dtype=np.float64)
+    return _as_dates(_number_column(name, cells, values), values)
 
 
 def _part_column(name: str, cells: pd.Series, part: str) -> Column:
@@ -196,7 +203,7 @@ def _part_column(name: str, cells: pd.Series, part: str) -> Column:
     are_dates = pd.api.types.is_datetime64_any_dtype(cells.dtype)
     code = PLAIN_DATE if are_dates else getattr(_style(cells), "code", "")
     if not code.startswith("date:"):
-        raise ValueError(f"columns: {name!r} holds no dates, so that there is no {part} to read")
+        raise ArgumentError("columns", f"{name!r} holds no dates, so that there is no {part} to read")
     return Column(name, "categorical", PARTS[part][0], f"the {part} of dates", f"{part}:{code}")
 
 
@@ -266,10 +273,36 @@ def _number_column(name: str, cells: pd.Series, values: FloatArray) -> Column:
     if len(different) == len(values) > 20 and different[-1] - different[0] == len(values) - 1:
         return Column(name, IGNORED, note="numbers the rows")
     if len(different) == 2 or (different[0] >= 0 and are_codes(values)):
-        return Column(name, "categorical", _levels(cells), "codes of categories")
+        return Column(name, "categorical", _levels(cells), CODES)
     if different[0] == 0 and different[-1] <= LARGEST_COUNT:
-        return Column(name, "poisson", note="counts")
+        return Column(name, "poisson", note=COUNTS)
     return Column(name, "gaussian", note="measurements")
+
+
+def _as_dates(column: Column, values: FloatArray) -> Column:
+    """The same column, as one of dates where its numbers are those of a spreadsheet."""
+    if column.family != "gaussian" or not are_serials(column.name, values):
+        return column
+    return replace(column, note=SERIAL.words, written=SERIAL.code)
+
+
+def _like_the_others(columns: list[Column], frame: pd.DataFrame, asked: set[int]) -> list[Column]:
+    """Small whole numbers from 0 that may be counts are codes where most such columns of the table are codes."""
+    n_codes = sum(_codes_from_zero(column) for j, column in enumerate(columns) if j not in asked)
+    places = [j for j, column in enumerate(columns) if column.note == COUNTS and column.written is None]
+    places = [j for j in places if frame.iloc[:, j].max() <= MOST_CODES]
+    if not places or n_codes < max(FEWEST_CODES, MORE_CODES * len(places)):
+        return columns
+    found = list(columns)
+    for j in places:
+        found[j] = Column(columns[j].name, "categorical", _levels(frame.iloc[:, j]), f"{CODES}, as in other columns")
+    return found
+
+
+def _codes_from_zero(column: Column) -> bool:
+    """Whether a column was read as codes of more than two categories, the first of them 0."""
+    levels = column.levels or ()
+    return column.note == CODES and len(levels) > 2 and levels[0] == "0"
 
 
 def _without_sparse(columns: list[Column], frame: pd.DataFrame, asked: set[int]) -> tuple[Column, ...]:
@@ -302,10 +335,32 @@ def _levels(cells: pd.Series) -> tuple[str, ...]:
 
 def _codes(cells: pd.Series, levels: Sequence[str]) -> FloatArray:
     """Codes of categories; a category that the fit has not seen is ``OTHER``, or missing where that is not a level."""
-    code = {level: number for number, level in enumerate(levels)}
-    rest = float(code.get(OTHER, np.nan))
+    code = {level: float(number) for number, level in enumerate(levels)}
+    rest = code.get(OTHER, np.nan)
     texts = _texts(cells)
+    answers = _answers(texts, levels)
+    code |= {text: float(number) for number, text in enumerate(answers or ())}
     return np.array([np.nan if text is None else code.get(text, rest) for text in texts], dtype=np.float64)
+
+
+def _answers(texts: pd.Series, levels: Sequence[str]) -> tuple[str, str] | None:
+    """How no and yes are written in these cells, where levels are no and yes as well: 0 and 1 for n and y."""
+    seen = set(texts.dropna())
+    if tuple(levels) not in NO_AND_YES or seen <= set(levels):
+        return None
+    return next((pair for pair in NO_AND_YES if seen <= set(pair)), None)
+
+
+def unseen(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, list[str]]:
+    """Cells of new rows that are none of the categories of a column, each once, by the name of the column."""
+    found: dict[str, list[str]] = {}
+    names = [str(name) for name in frame.columns]
+    for column in columns:
+        if column.levels is not None and column.part is None and column.name in names:
+            texts = _texts(frame.iloc[:, names.index(column.name)])
+            if _answers(texts, column.levels) is None:
+                found[column.name] = sorted(set(texts.dropna()) - set(column.levels), key=_natural_order)
+    return {name: texts for name, texts in found.items() if texts}
 
 
 def _numbers(cells: pd.Series, column: Column) -> FloatArray:
@@ -329,7 +384,7 @@ def _numbers(cells: pd.Series, column: Column) -> FloatArray:
         raise ValueError(f"X: column {name!r} must hold numbers, got {text!r}") from None
     if np.isinf(values).any():
         raise ValueError(f"X: column {name!r} holds infinity; drop or clear such cells before the fit")
-    return values
+    return values + SERIAL_ZERO if column.written == SERIAL.code else values
 
 
 def _texts(cells: pd.Series) -> pd.Series:

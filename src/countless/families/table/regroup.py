@@ -28,11 +28,13 @@ def correlated_measurements(table: Table) -> tuple[int, ...]:
     return tuple(j for j in guessed_measurements(table) if used[j].family == CORRELATED)
 
 
-def regrouped(table: Table, groups: Sequence[Sequence[int]], bends: Mapping[int, float], note: str) -> Table:
+def regrouped(
+    table: Table, groups: Sequence[Sequence[int]], bends: Mapping[int, float], note: str, heaped: Sequence[int] = ()
+) -> Table:
     """The same table with its guessed measurements in these blocks, and with these bends of columns.
 
     Columns that are in no group, or alone in one, are independent of all others. The note is added to what is said of
-    the columns. The table has been read and is not resolved.
+    the columns, and of ``heaped`` ones why they are independent. The table has been read and is not resolved.
     """
     used, guessed = _used(table), guessed_measurements(table)
     together = [tuple(sorted(group)) for group in groups if len(group) > 1]
@@ -48,12 +50,17 @@ def regrouped(table: Table, groups: Sequence[Sequence[int]], bends: Mapping[int,
         kept.append(Block(_free_name(kind, kept), group, _with_bends(kind, [bends.get(j, STRAIGHT) for j in group])))
     names = {}
     for j in guessed:
-        parts = [used[j].note, note, f"logarithmic far above {bends[j]:.3g}" if j in bends else ""]
+        repeated = "many rows share a value" if j in heaped else ""
+        parts = [used[j].note, repeated, note, _bend_in_words(bends.get(j))]
         names[used[j].name] = used[j].as_family(
             INDEPENDENT if j in alone else CORRELATED, "; ".join(filter(None, parts))
         )
     schema = tuple(names.get(column.name, column) for column in table.schema or ())
     return table._with(columns=tuple(kept), schema=schema)
+
+
+def _bend_in_words(bend: float | None) -> str:
+    return "" if bend is None else f"as logarithms from about {float(f'{bend:.2g}'):g} on"
 
 
 def _with_bends(kind: str, bends: list[float]) -> Family:

@@ -31,6 +31,10 @@ DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", 
 # The style of columns that hold dates already.
 PLAIN_DATE = "date:%Y-%m-%d"
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", "T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f", " %I:%M %p")
+# Serial numbers of spreadsheets count days from 1899-12-30; those of 1927 to 2064 are dates in columns that are called
+# so.
+SERIAL_ZERO, SERIALS = -25569.0, (10_000.0, 60_000.0)
+CALLED_DATE = re.compile(r"(?i:(?:.*[^a-z])?dates?(?:[^a-z].*)?)|.*[a-z]Date")
 # Parts of a duration in hours.
 HOURS = {"d": 24.0, "h": 1.0, "m": 1.0 / 60.0, "s": 1.0 / 3600.0}
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -56,7 +60,7 @@ class Style:
     Attributes
     ----------
     kind : str
-        ``"number"``, ``"date"`` or ``"duration"``.
+        ``"number"``, ``"date"``, ``"duration"``, or ``"serial"``: days as a spreadsheet counts them.
     form : str
         Of numbers, the marks of thousands and of decimals, separated by ``"|"``; of dates, their format as
         ``datetime.strptime`` has it; of durations nothing.
@@ -82,7 +86,8 @@ class Style:
         else:
             form, _, unit = rest.partition(":")
             style = cls(kind, form, unit)
-        known = {"number": {"|".join(marks) for marks in MARKS}, "date": set(_formats()), "duration": {""}}
+        numbers = {"|".join(marks) for marks in MARKS}
+        known = {"number": numbers, "date": set(_formats()), "duration": {""}, "serial": {""}}
         if style.form not in known.get(kind, set()):
             raise ValueError(f"{code!r} is not a way to write numbers")
         return style
@@ -99,6 +104,8 @@ class Style:
             spelt = {"%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year"}
             order = [spelt[part] for part in re.findall(r"%[a-zA-Z]", self.form) if part in spelt]
             return f"dates (written as {'/'.join(order)}), in days since 1970"
+        if self.kind == "serial":
+            return "dates (serial numbers of a spreadsheet), in days since 1970"
         if self.kind == "duration":
             return "durations, in hours"
         return f"numbers in {self.unit}" if self.unit else "numbers with marks"
@@ -114,6 +121,10 @@ class Style:
                     raise ValueError(cell)
                 out[i] = value
         return out
+
+
+# Days as a spreadsheet counts them.
+SERIAL = Style("serial")
 
 
 def style_of(cells: Sequence[str]) -> Style | None:
@@ -133,6 +144,20 @@ def style_of(cells: Sequence[str]) -> Style | None:
     if not cells or not any(character.isdigit() for character in cells[0]):
         return None
     return _number_style(cells) or _date_style(cells) or _duration_style(cells)
+
+
+def are_serials(name: str, values: FloatArray) -> bool:
+    """Whether numbers are the days of a spreadsheet: in its name a column says that it holds dates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from countless.families.table.written import are_serials
+    >>> days = np.array([41275.0, 45292.0])
+    >>> are_serials("date_of_launch", days), are_serials("mass", days), are_serials("update", days)
+    (True, False, False)
+    """
+    return bool(CALLED_DATE.fullmatch(name) and values.min() >= SERIALS[0] and values.max() <= SERIALS[1])
 
 
 def part_of(part: str, days: FloatArray) -> FloatArray:
@@ -223,6 +248,16 @@ def _read_date(style: Style) -> Callable[[str], float | None]:
     return lambda cell: _day(cell, style.form)
 
 
+def _read_serial(style: Style) -> Callable[[str], float | None]:
+    def read(cell: str) -> float | None:
+        try:
+            return float(cell) + SERIAL_ZERO
+        except ValueError:
+            return None
+
+    return read
+
+
 def _duration_style(cells: Sequence[str]) -> Style | None:
     return Style("duration") if all(_hours(cell) is not None for cell in cells) else None
 
@@ -247,4 +282,5 @@ _READERS: dict[str, Callable[[Style], Callable[[str], Any]]] = {
     "number": _read_number,
     "date": _read_date,
     "duration": _read_duration,
+    "serial": _read_serial,
 }

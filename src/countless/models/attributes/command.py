@@ -28,14 +28,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HELP = """
-Find overlapping groups in a network or similarity matrix: attributes that objects share, and clusters inside each.
+Find overlapping groups in a network or similarity matrix.
 
-FILE is a square matrix of objects by objects, a list of edges (--edges: two columns of names, and a third of weights
-where there is one), or a table of measurements (--kernel, which turns its rows into similarities).
-
-Writes into the folder --out: [bold]report.html[/], a page to look at; attributes.csv, with the cluster of each object
-in each attribute; weights.csv; links.csv, what the model makes of each pair; summary.json; and the run itself, which
-can be stopped at any time and continued with [bold]countless resume[/].
+FILE is a square matrix, a list of edges (two columns of names, perhaps a third of weights), or a table whose rows are
+compared. Writes [bold]report.html[/], attributes.csv, weights.csv, links.csv and summary.json into the folder --out.
 """
 EXAMPLES = (
     "countless attributes friends.csv --edges",
@@ -59,9 +55,14 @@ OPTIONS = (
     IGNORE,
     NAME,
     Option("matrix", "FILE is a square matrix (default).", kind=bool, default=False, panel=TABLE),
-    Option("edges", "FILE is a list of edges; pairs that are not listed are 0.", kind=bool, default=False, panel=TABLE),
-    Option("kernel", "FILE is a table of measurements; how alike two rows are.", choices=_kernels, panel=TABLE),
-    Option("observation", "What a pair holds: a real number or a link.", default="auto", choices=_observations),
+    Option("edges", "FILE is a list of edges; other pairs are 0.", kind=bool, default=False, panel=TABLE),
+    Option("kernel", "FILE is a table; how alike two rows are.", choices=_kernels, panel=TABLE),
+    Option(
+        "observation",
+        "What a pair holds: auto (default), bernoulli (links), gaussian.",
+        default="auto",
+        choices=_observations,
+    ),
     Option("directed", "A pair has a direction.", kind=bool, default=False),
     Option("concentration", "Of the buffet, where it is not learned.", kind=float, metavar="X"),
     Option("cluster_concentration", "Of the clusters, where it is not learned.", kind=float, metavar="X"),

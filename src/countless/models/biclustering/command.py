@@ -26,9 +26,8 @@ from ..command import (
 HELP = """
 Group the rows and the columns of a table together; both numbers of groups are inferred.
 
-Writes into the folder --out: [bold]report.html[/], a page to look at; rows.csv and columns.csv, with the cluster of
-each row and column; blocks.csv, the mean of each block; summary.json; and the run itself, which can be stopped at any
-time and continued with [bold]countless resume[/].
+Writes [bold]report.html[/], rows.csv and columns.csv (their clusters), blocks.csv (the mean of each block) and
+summary.json into the folder --out. Stop it at any time; [bold]countless resume[/] continues.
 """
 EXAMPLES = (
     "countless bicluster animals.csv --name animal --model asymmetric --rescale 8000",
@@ -52,17 +51,16 @@ OPTIONS = (
     NAME,
     Option(
         "model",
-        "What makes the cells of a block alike: relational (draws of one law), or for counts symmetric, asymmetric, "
-        "factorized, frequency.",
+        "relational (default), symmetric, asymmetric, factorized, frequency.",
         default="relational",
         choices=_models,
     ),
-    Option("family", "Law of a cell for the relational model: bernoulli, poisson, gaussian, categorical."),
-    Option("degree_corrected", "Rows and columns of counts have popularities of their own.", kind=bool, default=False),
+    Option("family", "Of a relational cell: bernoulli, poisson, gaussian, ..."),
+    Option("degree_corrected", "Rows and columns have popularities.", kind=bool, default=False),
     Option("tied", "Rows and columns are the same items.", kind=bool, default=False),
     Option("rescale", "Turn ratings into counts with about this total.", kind=float, metavar="X"),
     Option("presence", "Count each cell that holds anything once.", kind=bool, default=False),
-    Option("inference", "How the posterior is found.", default="auto", choices=_engines),
+    Option("inference", "auto (default), gibbs, variational, map.", default="auto", choices=_engines),
     *CHAIN_OPTIONS,
 )
 

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 HELP = """
 Find the states of sequences, and when each begins and ends; the number of states is inferred.
 
-Writes into the folder --out: [bold]report.html[/], a page to look at; states.csv, with the state of each row (rows are
-numbered from 1), its probability and the state that comes second; summary.json and summary.png; and the run itself,
-which can be stopped at any time and continued with [bold]countless resume[/].
+Writes [bold]report.html[/], states.csv (state of each row, its probability, the runner-up), summary.json and
+summary.png into the folder --out. Stop it at any time; [bold]countless resume[/] continues.
 """
 EXAMPLES = (
     "countless hmm nile.csv --time year",
@@ -61,14 +60,14 @@ def _engines() -> list[str]:
 
 SEQUENCE = Option(
     "sequence",
-    "Column with an id of the sequence of each row; left out, all rows are one sequence.",
+    "Column with the sequence of each row; left out, there is one.",
     panel=TABLE,
     metavar="COLUMN",
     column=True,
 )
 TIME = Option(
     "time",
-    "Column that must increase along each sequence; it is not fitted.",
+    "Column that increases along each sequence; not fitted.",
     panel=TABLE,
     metavar="COLUMN",
     column=True,
@@ -81,29 +80,25 @@ OPTIONS = (
     TIME,
     Option(
         "family",
-        "What the rows of one state look like. auto reads each column: text and codes as categories, small whole "
-        "numbers as counts, other numbers as Gaussian; missing cells are fine. Others, for all columns alike: "
-        "gaussian, diagonal-gaussian, poisson, categorical, ...",
+        "auto (default: column by column), gaussian, poisson, ...",
         default="auto",
         choices=_families,
     ),
     Option(
         "transitions",
-        "How states follow each other: sticky-hdp (states tend to last; how long is learned), hdp.",
+        "sticky-hdp (default: states tend to last), hdp.",
         default="sticky-hdp",
         choices=_laws,
     ),
     Option(
         "inference",
-        "How the posterior is found: auto (samples, or optimises where rows are many), gibbs, beam, weak-limit, "
-        "variational, map.",
+        "auto (default), gibbs, beam, weak-limit, variational, map.",
         default="auto",
         choices=_engines,
     ),
     Option(
         "row_weight",
-        "What each row counts for, at most 1: less where rows of one state are like the rows before them, as in a "
-        "movement. auto finds out.",
+        "At most 1, less where rows resemble the last; auto is default.",
         default="auto",
         metavar="NUMBER",
     ),

@@ -39,18 +39,22 @@ if TYPE_CHECKING:
 HELP = """
 Cluster the rows of a table; the number of clusters is inferred.
 
-Writes into the folder --out: [bold]report.html[/], a page to look at; labels.csv, with the cluster of each row
-(rows are numbered from 1), its probability and the cluster that comes second; summary.json and summary.png; and the
-run itself, which can be stopped at any time and continued with [bold]countless resume[/].
+Writes [bold]report.html[/], labels.csv (cluster of each row, its probability, the runner-up), summary.json and
+summary.png into the folder --out. Stop it at any time; [bold]countless resume[/] continues.
 """
 EXAMPLES = (
     "countless fit penguins.csv --label species",
-    "countless fit patients.parquet --ignore id --columns stage=categorical",
-    "countless fit counts.tsv --family poisson --out run --json > found.json",
+    "countless fit patients.xlsx --ignore id --columns stage=categorical",
 )
+# Bars of the number of clusters on the screen, and the share of draws below which a number has none.
+MOST_BARS, RARE = 16, 0.005
+# Columns that are called so are probably known classes.
+CALLED_CLASS = ("class", "classes", "label", "labels", "target", "outcome")
 # Rows of a grid on the screen, and traits of a cluster there and in the summary.
 MOST_ROWS = 30
 MOST_TRAITS, MOST_TRAITS_WRITTEN = 3, 5
+# Names of rows that a grid on the screen shows of a cluster.
+MOST_NAMES = 3
 # Hyperparameters stay as they are set from the data.
 FIXED = "none"
 # Indices of agreement with known classes, and how people read them.
@@ -97,43 +101,39 @@ OPTIONS = (
     MISSING,
     Option(
         "family",
-        "What the rows of one cluster look like. auto reads each column: text and codes as categories, small whole "
-        "numbers as counts, other numbers as Gaussian; missing cells are fine. Others, for all columns alike: "
-        "gaussian, diagonal-gaussian, poisson, categorical, bernoulli, multinomial, ...",
+        "auto (default: column by column), gaussian, poisson, ...",
         default="auto",
         choices=_families,
     ),
     Option(
         "prior",
-        "How rows fall into clusters: crp, pitman-yor, finite-dirichlet, mixture-of-finite.",
+        "crp (default), pitman-yor, finite-dirichlet, mixture-of-finite.",
         default="crp",
         choices=_priors,
     ),
     Option(
         "clusters",
-        "Number of clusters that you want: a mixture of so many components; fewer where the rows fill fewer.",
+        "Clusters that you want; fewer where the rows fill fewer.",
         kind=int,
         metavar="N",
         minimum=1,
     ),
-    Option("at_most", "Most clusters that there may be; how many there are is inferred.", int, metavar="N", minimum=1),
+    Option("at_most", "Most clusters that there may be.", int, metavar="N", minimum=1),
     Option(
         "inference",
-        "How the posterior is found: auto (samples, or optimises where rows are many), gibbs, variational, map, "
-        "uncollapsed, blocked, single-site.",
+        "auto (default), gibbs, variational, map, uncollapsed, ...",
         default="auto",
         choices=_engines,
     ),
     Option(
         "concentration",
-        "Fixed concentration of the prior; larger, more clusters. Left out, it is learned.",
+        "Of the prior; larger, more clusters. Left out, learned.",
         kind=float,
         metavar="X",
     ),
     Option(
         "tune",
-        "Hyperparameters of the family: learn (with the clusters), none (set from the data once), empirical-bayes, "
-        "greedy, cross-validation, sample.",
+        "Hyperparameters: learn (default), none, empirical-bayes, ...",
         default="learn",
         choices=_tunings,
     ),
@@ -286,7 +286,7 @@ def results(model: Any, about: About) -> Results:
     from ...report.settings import columns_of
 
     found = _Found.of(model, about)
-    screen: list[Grid | str] = column_grid(columns_of(model))
+    screen: list[Grid | str] = [*column_grid(columns_of(model)), *_known_classes(model, about)]
     answer = [f"{plots.sentence(found.fit)}.", found.diagnostics.sentence(command_line=True)]
     if found.disagree:
         screen.append(f"WARNING: {answer.pop(0)}")
@@ -305,6 +305,15 @@ def results(model: Any, about: About) -> Results:
         "summary.png": plots.render(plots.summary(found.fit)),
     }
     return Results(_summary(found, about), screen, files)
+
+
+def _known_classes(model: Any, about: About) -> list[str]:
+    """How a column of what are probably known classes is left out of the fit."""
+    read = [column.name for column in model.posterior_.data.columns if column.is_categorical]
+    name = next((name for name in read if name.lower() in CALLED_CLASS), None)
+    if name is None or about.label is not None or len(model.posterior_.data.columns) < 2:
+        return []
+    return [f"{name!r} was clustered like the other columns; --label {name} would only compare it with the clusters."]
 
 
 def compared(about: About, labels: Any) -> dict[str, Any] | None:
@@ -382,24 +391,36 @@ def _count_grid(found: _Found) -> Grid:
     from ...plots import percent
 
     model = found.model
-    pmf = model.posterior_.n_clusters_pmf()
-    top = max(pmf.values())
+    bars = _bars(model.posterior_.n_clusters_pmf())
+    top = max(share for _, _, share in bars)
     rows = []
-    for k, share in pmf.items():
-        if share >= 0.005:
-            mark = " (consensus)" if k == model.n_clusters_ else ""
-            rows.append([str(k), percent(share), "#" * round(24 * share / top) + mark])
+    for low, high, share in bars:
+        mark = " (consensus)" if low <= model.n_clusters_ <= high else ""
+        number = str(low) if low == high else f"{low} to {high}"
+        rows.append([number, percent(share), "#" * round(24 * share / top) + mark])
     header = ("clusters", "share of draws, no probability" if found.disagree else "probability", "")
     return Grid("How many clusters?", header, rows)
 
 
+def _bars(pmf: dict[int, float]) -> list[tuple[int, int, float]]:
+    """Numbers of clusters with their share of the draws; ranges of numbers where there are too many for the screen."""
+    shown = [k for k, share in pmf.items() if share >= RARE]
+    width = -(-(shown[-1] - shown[0] + 1) // MOST_BARS)
+    bars = [(low, low + width - 1) for low in range(shown[0], shown[-1] + 1, width)]
+    held = [(low, high, sum(pmf.get(k, 0.0) for k in range(low, high + 1))) for low, high in bars]
+    return [bar for bar in held if bar[2] >= RARE]
+
+
 def _cluster_grid(found: _Found) -> Grid:
     from ...plots import percent
+    from ...report.profiles import such_as
 
     n_rows, clusters = len(found.model.labels_), found.clusters
     rows = []
     for each in clusters[:MOST_ROWS]:
         traits = "; ".join(trait.text for trait in each.traits[:MOST_TRAITS])
+        names = such_as(found.fit, each.label, MOST_NAMES)
+        traits = traits if names is None else f"{names}: {traits}"
         share, sure = percent(each.size / n_rows), percent(found.sure(each.label))
         rows.append([str(each.label), f"{each.size:,}", share, sure, traits])
     if len(clusters) > MOST_ROWS:
@@ -429,7 +450,7 @@ def predict(model: Any, table: pd.DataFrame, file: Path) -> Prediction:
         "new_cluster": shares[:, -1].round(4).tolist(),
         "log_density": density.round(4).tolist(),
     }
-    return Prediction(columns, _new_rows(labels, shares))
+    return Prediction(columns, [*_new_rows(labels, shares), *_unseen(model, rows)])
 
 
 def _names_of(model: Any, table: pd.DataFrame) -> dict[str, list[str]]:
@@ -455,6 +476,20 @@ def as_fitted(model: Any, table: pd.DataFrame, file: Path) -> pd.DataFrame:
         if name in used:
             check_column(file, name, [str(column) for column in table.columns])
     return table.reindex(columns=names, fill_value=np.nan)
+
+
+def _unseen(model: Any, rows: pd.DataFrame) -> list[str]:
+    """Categories of new rows that the fit has not seen."""
+    from ...core.text import listed
+    from ...families.columns import OTHER
+    from ...families.table.frames import unseen
+
+    columns = {column.name: column for column in model.posterior_.data.columns}
+    said = []
+    for name, texts in unseen(rows, list(columns.values())).items():
+        taken = "a rare one" if OTHER in (columns[name].levels or ()) else "a missing cell"
+        said.append(f"{name!r} holds categories that the fit has not seen, each read as {taken}: {listed(texts, 5)}.")
+    return said
 
 
 def _new_rows(labels: Any, shares: Any) -> list[Grid | str]:

@@ -33,7 +33,7 @@ def report_page(model: Any, title: str | None, command: str | None, most_rows: i
         title or f"{count(fit.n_rows, 'row')}, {count(len(fit.data.columns), 'column')}",
         about.headline(fit),
         [
-            facts(cards, [fit.words.unknown, unfinished(fit.posterior), about.how_predictive(fit)]),
+            facts(cards, [fit.words.unknown, unfinished(fit.posterior)], remarks=[about.how_predictive(fit)]),
             about.scatter(fit, shown),
             section,
             about.cluster_profiles(fit),

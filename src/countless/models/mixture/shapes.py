@@ -4,7 +4,8 @@ A column with a long tail is straight or bent (``families.bends``). A block of d
 covariances in every cluster, independent columns d variances. What predicts better depends on the rows, not on their
 number alone; so a few short fits are made on some of the rows, and compared by the log density of the others, in the
 user's units. The simplest that is within a standard error of the best is taken (Breiman et al. 1984): where rows are
-few, the best of several is often so by chance, and simple shapes have fewer clusters that are easier to read.
+few, the best of several is often so by chance. Simple is what has the fewest numbers in all, those of a cluster times
+the clusters: three clusters of two independent columns are not simpler than two of correlated ones.
 """
 
 from __future__ import annotations
@@ -44,13 +45,20 @@ Groups = Sequence[tuple[int, ...]]
 
 
 class Trial(NamedTuple):
-    """One shape: in words, as the table with it, the log density of rows left out, labels of the first fit."""
+    """One shape: in words, as the table with it, the log density of rows left out, labels of the first fit, and of how
+    many numbers a cluster consists."""
 
     words: str
     table: Table
     groups: Groups
     scores: FloatArray
     labels: IntArray
+    n_sums: int
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters of the first fit."""
+        return int(self.labels.max()) + 1
 
     def as_dict(self, first: Trial, taken: bool) -> dict[str, Any]:
         """What ``choice_`` says of it; differences are to the first trial."""
@@ -60,7 +68,7 @@ class Trial(NamedTuple):
             "log_density": float(self.scores.mean()),
             "gain": float(difference.mean()),
             "standard_error": _error(difference),
-            "n_clusters": int(self.labels.max()) + 1,
+            "n_clusters": self.n_clusters,
             "taken": taken,
         }
 
@@ -83,14 +91,16 @@ def choose_shapes(
     first = trials.add("independent", [], {})
     if bends and not _is_better(trials.add("long tails bent", [], bends), first):
         bends = {}
-    _try_blocks(trials, _not_heaped(family, rows), bends)
+    even = _not_heaped(family, rows)
+    _try_blocks(trials, even, bends)
     if len(trials.made) == 1:
         return first.table, []
     taken = trials.chosen()
     listed = ", ".join(f"{trial.words} {trial.scores.mean():.2f}" for trial in trials.made)
-    note = f"{taken.words}, by log density of rows left out ({listed})"
+    note = f"{taken.words}: of the shapes tried, the simplest that predicts rows left out as well as any ({listed})"
     compared = [trial.as_dict(first, trial is taken) for trial in trials.made]
-    return regrouped(family, taken.groups, bends if taken is not first else {}, note), compared
+    heaped = sorted(set(correlated_measurements(family)) - set(even))
+    return regrouped(family, taken.groups, bends if taken is not first else {}, note, heaped), compared
 
 
 def _try_blocks(trials: Trials, columns: tuple[int, ...], bends: Mapping[int, float]) -> None:
@@ -123,18 +133,21 @@ class Trials:
         scores, labels = [], []
         for fitted, left_out in self.folds:
             part = whole.some(fitted)
-            draws = engine.run(part, self.rng, Watch(self.progress, purpose=f"trial of columns, {words}"))
+            draws = engine.run(
+                part, self.rng, Watch(self.progress, purpose=f"comparing shapes of the columns ({words})")
+            )
             if draws.interrupted:
                 raise KeyboardInterrupt("stopped before the first draw was kept")
             scores.append(part.held_out(draws, left_out, whole, DRAWS) - whole.log_volumes[left_out])
             labels.append(draws.best("labels").astype(np.int64))
-        self.made.append(Trial(words, table, groups, np.concatenate(scores), labels[0]))
+        n_sums = whole.layout.statistics
+        self.made.append(Trial(words, table, groups, np.concatenate(scores), labels[0], n_sums))
         return self.made[-1]
 
     def chosen(self) -> Trial:
-        """The simplest, by the number of its covariances, than which the best is not better by a standard error."""
+        """The simplest, by the numbers of all its clusters, than which the best is not better by a standard error."""
         best = max(self.made, key=lambda trial: float(trial.scores.mean()))
-        simplest_first = sorted(self.made, key=lambda trial: sum(len(group) ** 2 for group in trial.groups))
+        simplest_first = sorted(self.made, key=lambda trial: trial.n_sums * trial.n_clusters)
         return next(trial for trial in simplest_first if trial is best or not _is_better(best, trial))
 
     def straightened(self, trial: Trial, columns: tuple[int, ...]) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
@@ -83,6 +84,11 @@ class Fit:
         on = f" on {self.diagnostics.disputed}" if len(set(self.modes)) == 1 else ""
         return f"Chains disagree{on}: {self.disagreement} {'cluster' if self.disagreement == '1' else 'clusters'}"
 
+    @cached_property
+    def likely(self) -> tuple[int, int]:
+        """The numbers of clusters that hold 95% of the draws."""
+        return likely(self.posterior.n_clusters_pmf())
+
     # --- models that cluster rows ---------------------------------------------------------------------------------
 
     @cached_property
@@ -148,6 +154,27 @@ class Fit:
             f"{argument}: {column!r} is not a column of the rows; choose among {listed(names)}, or a number below "
             f"{len(names)}"
         )
+
+
+def likely(pmf: Mapping[int, float], level: float = 0.95) -> tuple[int, int]:
+    """The shortest range of numbers that holds a share of the draws; of equally short ones, the most probable.
+
+    Examples
+    --------
+    >>> from countless.plots.parts.fit import likely
+    >>> likely({2: 0.5, 3: 0.46, 9: 0.04})
+    (2, 3)
+    """
+    numbers = sorted(pmf)
+    ranges = []
+    for i, low in enumerate(numbers):
+        held = 0.0
+        for high in numbers[i:]:
+            held += pmf[high]
+            if held >= level - 1e-12:
+                ranges.append((high - low, -held, low, high))
+                break
+    return min(ranges)[2:]
 
 
 def fitted(model: Any) -> Fit:

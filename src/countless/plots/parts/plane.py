@@ -31,6 +31,7 @@ class Plane(NamedTuple):
     names: tuple[str, str]
     levels: tuple[tuple[str, ...] | None, tuple[str, ...] | None]
     note: str
+    dates: tuple[bool, bool] = (False, False)
 
 
 def two_columns(data: Data, first: int, second: int) -> Plane:
@@ -48,6 +49,7 @@ def two_columns(data: Data, first: int, second: int) -> Plane:
         (shown_name(columns[0].name, 60), shown_name(columns[1].name, 60)),
         (columns[0].levels, columns[1].levels),
         note,
+        (columns[0].is_date, columns[1].is_date),
     )
 
 

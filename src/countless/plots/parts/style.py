@@ -12,6 +12,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
+
+from ...families.columns import FARTHEST_DAY, day_in_words
 
 # Okabe and Ito 2008, https://jfly.uni-koeln.de/color/; their yellow is too pale for points on white and their
 # black is kept for curves. Beyond seven clusters the marker changes too.
@@ -97,6 +100,12 @@ def plain_numbers(axis: Any, low: float, high: float) -> None:
     """Tick labels in full, without a common power of ten at the end of the axis."""
     if abs(high - low) > 1e-4 * max(abs(low), abs(high)):
         axis.set_major_formatter(lambda value, _: _written(value))
+
+
+def plain_dates(axis: Any) -> None:
+    """Tick labels of days since 1970 as dates."""
+    axis.set_major_locator(MaxNLocator(5))
+    axis.set_major_formatter(lambda value, _: day_in_words(value) if abs(value) < FARTHEST_DAY else "")
 
 
 def _written(value: float) -> str:

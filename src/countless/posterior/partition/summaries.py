@@ -39,6 +39,8 @@ BUDGET = 50_000_000
 # must have a category before it is preferred.
 LACKING = 2 / 3
 WIDESPREAD = 0.2
+# Share of a cluster below which it is said that it does not have a category.
+HARDLY = 0.1
 # Missing cells are a trait if their share differs by this much, and by this many standard errors.
 STRIKING_SHARE = 0.1
 STRIKING_ERRORS = 3.0
@@ -64,6 +66,8 @@ class Trait(NamedTuple):
         The same as ``value``, for the rows of all other clusters.
     error : float
         Standard error of ``effect``.
+    lacks : bool
+        Whether the cluster hardly has the level: then the text is about all other levels.
     """
 
     column: str
@@ -74,6 +78,7 @@ class Trait(NamedTuple):
     text: str
     others: float
     error: float
+    lacks: bool = False
 
     @property
     def certain(self) -> float:
@@ -290,7 +295,7 @@ def _shares(name: str, level: str | None, x: FloatArray, n: FloatArray) -> Itera
                 value=value,
                 overall=float(x.sum() / n.sum()),
                 effect=float(ratio[cluster]) * DEVIATIONS,
-                text=f"{name}{'' if level is None else f': {level}'} {_share(value)} (others {_share(away)})",
+                text=f"{name}{'' if level is None else f': {_apart(level)}'} {_share(value)} (others {_share(away)})",
                 others=away,
                 error=float(error[cluster]) * DEVIATIONS,
             ),
@@ -317,7 +322,20 @@ def _levels(column: Column, values: FloatArray, clusters: IntArray, k: int) -> I
         said = column.level_in_words(int(level))
         for cluster, trait in _shares(column.name, said, x[:, level], n):
             if best[cluster] == level:
-                yield cluster, trait._replace(level=levels[level])
+                yield cluster, _without(column.name, said, trait)._replace(level=levels[level])
+
+
+def _without(name: str, level: str, trait: Trait) -> Trait:
+    """The trait; where a cluster hardly has the category, that it has others: "precip: not 2 in 100%"."""
+    if trait.value >= HARDLY or trait.others < trait.value:
+        return trait
+    text = f"{name}: not {_apart(level)} {_share(1.0 - trait.value)} (others {_share(1.0 - trait.others)})"
+    return trait._replace(text=text, lacks=True)
+
+
+def _apart(level: str) -> str:
+    """A category before its share, so that two numbers do not run together: "cp: 4 in 82%"."""
+    return f"{level} in" if level[-1:].isdigit() else level
 
 
 def _missing(name: str, x: FloatArray, n: IntArray) -> Iterator[tuple[int, Trait]]:
@@ -330,7 +348,8 @@ def _missing(name: str, x: FloatArray, n: IntArray) -> Iterator[tuple[int, Trait
 def _number(value: float, scale: float) -> str:
     """A number with as many decimals as its standard deviation justifies."""
     decimals = 1 - int(np.floor(np.log10(scale))) if scale > 0.0 else 3
-    return f"{value:.3g}" if decimals > 4 or decimals < -5 else f"{value:.{max(decimals, 0)}f}"
+    text = f"{value:.3g}" if decimals > 4 or decimals < -5 else f"{value:.{max(decimals, 0)}f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text
 
 
 def _share(value: float) -> str:

@@ -73,7 +73,8 @@ function traceOf(trace, width) {
     picture.append(svg('text', { x: left - 6, y: y(tick) + 4, 'text-anchor': 'end' }, shortNumber(tick)));
   }
   for (const tick of ticks(first, last, width / 110).filter(Number.isInteger)) {
-    picture.append(svg('text', { x: x(tick), y: height - bottom + 16, 'text-anchor': 'middle' }, grouped(tick)));
+    const anchor = x(tick) > width - right - 20 ? 'end' : 'middle';
+    picture.append(svg('text', { x: x(tick), y: height - bottom + 16, 'text-anchor': anchor }, grouped(tick)));
   }
   picture.append(svg('text', { x: (left + width - right) / 2, y: height - 3, 'text-anchor': 'middle' }, trace.unit));
   trace.chains.forEach((chain, c) => {

@@ -50,7 +50,16 @@ function shortNumber(value) {
 // A cell in words; null where it is missing.
 function cellText(column, cell) {
   if (cell === null) return null;
+  if (column.dates) return dayText(cell);
   return column.levels === null ? String(cell) : column.levels[cell];
+}
+
+// Days since 1970 as a date, with the time of day where there is one.
+function dayText(days) {
+  const moment = new Date(Math.round(days * 1440) * 60000);
+  if (Number.isNaN(moment.getTime())) return String(days);
+  const text = moment.toISOString();
+  return text.slice(11, 16) === '00:00' ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 16)}`;
 }
 
 const clusterName = (k) => `cluster ${k}`;

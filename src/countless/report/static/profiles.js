@@ -17,7 +17,7 @@ widgets.profiles = (node, { n_rows: nRows, clusters }) => {
   node.append(more);
 };
 
-function card({ label, size, low, high, p, traits }, nRows) {
+function card({ label, size, low, high, p, names, traits }, nRows) {
   const share = `${counted(size, 'row')} (${percent(size / nRows)})`;
   const between = low < high ? `, 95% of the draws: ${grouped(low)} to ${grouped(high)}` : '';
   const list = make('ul');
@@ -26,6 +26,7 @@ function card({ label, size, low, high, p, traits }, nRows) {
     'article', { class: 'card' },
     make('h3', null, mark(label), `Cluster ${label}`),
     make('div', { class: 'small' }, `${share}${between}; mean probability of its rows ${percent(p)}`),
+    names ? make('div', { class: 'small' }, names) : null,
     list,
   );
 }

@@ -10,6 +10,7 @@ function axisChoices(table) {
     name: column.name,
     values: column.cells,
     levels: column.levels,
+    dates: column.dates,
   }));
   if (table.plane !== null) {
     ['x', 'y'].forEach((key, i) => list.push({
@@ -213,7 +214,8 @@ class Scatter {
 
   ticksOf(axis, low, high, room) {
     if (axis.values === null) return [];
-    if (axis.levels === null) return ticks(low, high, room).map((value) => [value, shortNumber(value)]);
+    const inWords = axis.dates ? dayText : shortNumber;
+    if (axis.levels === null) return ticks(low, high, room).map((value) => [value, inWords(value)]);
     const every = Math.ceil(axis.levels.length / Math.max(room * 1.5, 1));
     return axis.levels.map((level, code) => [code, level]).filter(([code]) => code % every === 0 && code >= low && code <= high);
   }

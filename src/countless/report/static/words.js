@@ -4,13 +4,18 @@ const paragraphs = (list, kind) => list.map((text) => make('p', { class: kind },
 
 widgets.words = (node, content) => node.append(...paragraphs(content));
 
-widgets.facts = (node, { facts, notes }) => {
+widgets.facts = (node, { facts, notes, remarks }) => {
   const cards = facts.map(({ question, value, words, state }) => make(
     'div', { class: `fact ${state}` },
-    make('h3', null, question), make('div', { class: 'value' }, value), make('p', null, words),
+    make('h3', null, question), make('div', { class: 'value' }, value), make('p', null, ...withOptions(words)),
   ));
-  node.append(make('div', { class: 'facts' }, ...cards), ...paragraphs(notes, 'note'));
+  node.append(make('div', { class: 'facts' }, ...cards), ...paragraphs(notes, 'note'), ...paragraphs(remarks, 'small'));
 };
+
+// Text in which an option of the command line is not broken into two lines.
+function withOptions(text) {
+  return text.split(/(--[a-z-]+)/).map((part) => (part.startsWith('--') ? make('span', { class: 'whole' }, part) : part));
+}
 
 widgets.image = (node, { source, alternative }) => {
   node.append(make('figure', { class: 'image' }, make('img', { src: source, alt: alternative })));
