@@ -14,7 +14,7 @@ import countless as cl
 from cli.conftest import GAUSSIAN, SHORT, run
 from countless.chains import jobs
 from countless.models.command import About
-from countless.models.mixture.command import results
+from countless.models.mixture.command import _bars, results
 from countless.plots.parts.fit import fitted
 
 
@@ -138,6 +138,35 @@ def test_searches_count_their_passes_and_heed_a_stop(engine):
     stopped = jobs.Monitor(1, threading.Event())
     stopped.stopping.set()
     assert stopped.tick() is True
+
+
+def test_the_first_search_says_how_long_it_may_take():
+    monitor = jobs.Monitor(1, threading.Event())
+    monitor.usual_passes, monitor.passes = 150, 30
+    assert jobs._bar(None, "variational", monitor)._line(20.0) == (
+        "variational: 0 of 1 after 20 s, about 80 s left; 30 passes"
+    )
+    monitor.passes = 1000
+    assert monitor.share == jobs.NEARLY
+    monitor.advance()
+    assert monitor.share == 1.0
+
+
+def test_many_numbers_of_clusters_are_shown_in_ranges():
+    assert _bars({2: 0.6, 3: 0.4, 9: 0.001}) == [(2, 2, 0.6), (3, 3, 0.4)]
+    bars = _bars(dict.fromkeys(range(31, 71), 0.025))
+    assert len(bars) <= 16
+    assert (bars[0][:2], bars[-1][:2]) == ((31, 33), (70, 72))
+    assert sum(share for _, _, share in bars) == pytest.approx(1.0)
+
+
+def test_a_column_that_is_called_class_is_clustered_and_says_so(here):
+    rows = (f"{i % 2}.{i},{i % 7}.5,{'ab'[i % 2]}" for i in range(40))
+    (here / "flowers.csv").write_text("\n".join(["x,y,class", *rows]))
+    map_fit = ["fit", "flowers.csv", "--columns", "x=gaussian,y=gaussian", "--inference", "map", "--no-report"]
+    says = "'class' was clustered like the other columns; --label class would only compare it with the clusters."
+    assert says in run(*map_fit).stdout.splitlines()
+    assert says not in run(*map_fit, "--label", "class", "--out", "labelled").stdout
 
 
 def test_an_interrupt_says_truly_what_is_kept(table, here, monkeypatch):

@@ -64,6 +64,8 @@ class RunEstimator(BaseEstimator):
     result_fields: ClassVar[tuple[Field, ...]] = ()
     # What the command line offers; without one there is no command to fit it, and its runs are shown in general terms.
     command: ClassVar[Command | None] = None
+    # Where a model without one clustering of rows says how sure it is.
+    sure_in: ClassVar[str] = "posterior_"
 
     inference_: Inference
     posterior_: Posterior
@@ -87,6 +89,13 @@ class RunEstimator(BaseEstimator):
     def _result(self) -> Arrays:
         """Arrays that are saved besides the draws."""
         return {}
+
+    @property
+    def certainty_(self) -> Any:
+        """How sure each row is of its cluster; without one clustering of rows an AttributeError says where to look."""
+        raise AttributeError(
+            f"{type(self).__name__} has no single clustering of rows; {self.sure_in} says how sure it is"
+        )
 
     def _headline(self) -> str:
         """What was found, in a few words."""

@@ -69,6 +69,19 @@ def test_tables_are_read_as_everywhere():
 
 
 @pytest.mark.parametrize(
+    ("model", "where"),
+    [
+        (cl.InfiniteBiclustering(), r"posterior_.partition\('row'\).certainty\(\)"),
+        (cl.LatentAttributes(), "membership_probabilities_"),
+    ],
+)
+def test_models_without_one_clustering_of_rows_say_how_sure_they_are(model, where):
+    says = f"{type(model).__name__} has no single clustering of rows; {where} says how sure it is"
+    with pytest.raises(AttributeError, match=says):
+        _ = model.certainty_
+
+
+@pytest.mark.parametrize(
     ("model", "instead"),
     [
         (cl.MixtureSearch(n_components=[1, 2], random_state=0), "use best_estimator_, the mixture that was chosen"),

@@ -124,6 +124,7 @@ class LatentAttributes(RunEstimator):
     data_class: ClassVar[Any] = AttributesData
     known_before: ClassVar[tuple[str, ...]] = RunEstimator.known_before
     command: ClassVar[Command | None] = COMMAND
+    sure_in: ClassVar[str] = "membership_probabilities_"
     result_fields: ClassVar[tuple[Field, ...]] = (Field("solution", "count", ("attribute", "object"), once=True),)
 
     posterior_: AttributesPosterior

@@ -111,6 +111,7 @@ class InfiniteBiclustering(TransformerMixin, BiclusterMixin, RunEstimator):
     data_class: ClassVar[Any] = BiclusteringData
     known_before: ClassVar[tuple[str, ...]] = (*RunEstimator.known_before, "row_prior_", "column_prior_")
     command: ClassVar[Command | None] = COMMAND
+    sure_in: ClassVar[str] = "posterior_.partition('row').certainty()"
     result_fields: ClassVar[tuple[Field, ...]] = (
         Field("row_labels", "labels", ("row",), once=True),
         Field("column_labels", "labels", ("column",), once=True),
