@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 TABLE, MODEL, SAMPLING, OUTPUT = "The table", "The model", "Sampling", "Output"
 
 
-# Rows of the grid of columns; a note of more letters than the second that several columns share is shown once.
-MOST_COLUMNS, LONG_NOTE = 30, 60
+# Rows of the grid of columns.
+MOST_COLUMNS = 30
 
 
 @dataclass(frozen=True)
@@ -386,7 +385,9 @@ def column_grid(columns: Sequence[dict[str, Any]]) -> list[Grid | str]:
     >>> column_grid([{"name": "x", "family": "gaussian", "missing": 2, "note": "measurements"}])[0].rows
     [['x', 'gaussian', '2', 'measurements']]
     """
-    shown, common = _with_footnotes(columns[:MOST_COLUMNS])
+    from ..report.settings import with_footnotes
+
+    shown, common = with_footnotes(columns[:MOST_COLUMNS])
     noted = any(column["note"] for column in shown)
     header = ["column", "read as", "missing", *(["because it holds"] if noted else [])]
     rows = []
@@ -396,22 +397,6 @@ def column_grid(columns: Sequence[dict[str, Any]]) -> list[Grid | str]:
     if len(columns) > MOST_COLUMNS:
         rows.append([f"and {len(columns) - MOST_COLUMNS} more"])
     return [Grid("How were the columns read?", header, rows, right=(2,)), *common]
-
-
-def _with_footnotes(columns: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Columns whose notes leave out, but for stars, what is long and the same in several of them; and that."""
-    parts = Counter(part for column in columns for part in (column["note"] or "").split("; "))
-    common = [part for part, count in parts.items() if count > 1 and len(part) > LONG_NOTE]
-    stars = {part: "*" * at for at, part in enumerate(common, start=1)}
-    shown = [{**column, "note": _starred(column["note"] or "", stars)} for column in columns]
-    return shown, [f"{'*' * at} {part}" for at, part in enumerate(common, start=1)]
-
-
-def _starred(note: str, stars: dict[str, str]) -> str:
-    """A note in which common parts are stars behind the others."""
-    parts = note.split("; ")
-    own = "; ".join(part for part in parts if part not in stars)
-    return " ".join([own, *(stars[part] for part in parts if part in stars)]).strip()
 
 
 def csv_text(lines: Sequence[Sequence[Any]]) -> str:

@@ -9,7 +9,8 @@ import dataclasses
 import importlib
 import inspect
 import platform
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ HOUSE = __name__.split(".")[0]
 # Where users find the classes of settings.
 ROOMS = ("families", "priors", "inference", "tuning")
 MOST_READ = 200
+# A note of more letters that several columns share is shown once, below the table.
+LONG_NOTE = 60
 MOST_LISTED = 12
 # Arguments that do not change what is found.
 SILENT = ("progress", "verbose", "n_jobs")
@@ -115,13 +118,29 @@ def _columns(model: Any) -> dict[str, Any]:
     if not columns:
         return {"columns": None, "remark": ""}
     n_rows = len(model.posterior_.data.rows)
+    shown, common = with_footnotes(columns[:MOST_READ])
     rows = [
-        [column["name"], column["family"], _missing(column, n_rows), _holds(column), column["note"]]
-        for column in columns[:MOST_READ]
+        [column["name"], column["family"], _missing(column, n_rows), _holds(column), column["note"]] for column in shown
     ]
     header = ["column", "modelled as", "missing", "holds", "because"]
-    remark = f"The first {MOST_READ} of {len(columns):,} columns." if len(columns) > MOST_READ else ""
-    return {"columns": table_content(header, rows, False, (0, 3, 4)), "remark": remark}
+    remarks = [*common, f"The first {MOST_READ} of {len(columns):,} columns." if len(columns) > MOST_READ else ""]
+    return {"columns": table_content(header, rows, False, (0, 3, 4)), "remark": " ".join(filter(None, remarks))}
+
+
+def with_footnotes(columns: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Columns whose notes leave out, but for stars, what is long and the same in several of them; and that."""
+    parts = Counter(part for column in columns for part in (column["note"] or "").split("; "))
+    common = [part for part, count in parts.items() if count > 1 and len(part) > LONG_NOTE]
+    stars = {part: "*" * at for at, part in enumerate(common, start=1)}
+    shown = [{**column, "note": _starred(column["note"] or "", stars)} for column in columns]
+    return shown, [f"{'*' * at} {part}" for at, part in enumerate(common, start=1)]
+
+
+def _starred(note: str, stars: dict[str, str]) -> str:
+    """A note in which common parts are stars behind the others."""
+    parts = note.split("; ")
+    own = "; ".join(part for part in parts if part not in stars)
+    return " ".join([own, *(stars[part] for part in parts if part in stars)]).strip()
 
 
 def _missing(column: Mapping[str, Any], n_rows: int) -> str:
