@@ -66,15 +66,14 @@ def stopped(run: Path | None) -> str:
         return NOTHING
     if (run / "result.npz").exists():
         return f"interrupted; {run} holds the finished fit: countless resume {run} writes its files"
-    from ..runs import RunFolder
+    from ..runs.folder import draws_on_disk
 
-    try:
-        folder = RunFolder.open(run)
-        if not hasattr(folder.description.engine, "chains"):
-            return f"interrupted; a search that has not ended keeps nothing: countless resume {run} begins it again"
-        chains, draws = folder.draws().shape
-    except ValueError:
+    kept = draws_on_disk(run)
+    if not kept:
+        return f"interrupted before anything was kept: countless resume {run} begins again"
+    if not any(kept):
         return f"interrupted before the first draw was kept: continue with countless resume {run}"
+    chains, draws = sum(n > 0 for n in kept), min(n for n in kept if n)
     made = f"{count(draws, 'draw')} of each of {count(chains, 'chain')}"
     return f"interrupted; {made} are kept in {run}: continue with countless resume {run}"
 

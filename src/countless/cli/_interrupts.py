@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 
 INTERRUPTED = 130
 # Seconds that a command has to end by its own means: chains come to the end of their sweep and write it down.
-GRACE = 0.6
+GRACE = 0.45
 
 NOTHING = "interrupted; nothing was written"
 # What is left on disk, in a sentence; the innermost context has the word.

@@ -13,9 +13,11 @@ are written again.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import uuid
 import warnings
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ from ..chains.trace import Segment, Trace
 from ..core.errors import ArgumentError, CannotWrite, WrongRun
 from ..core.files import check_folder, clear_stages
 from .description import Description, versions
-from .format import Unreadable, damaged, read_arrays, read_json, write_arrays, write_json
+from .format import ABOUT, Unreadable, damaged, read_arrays, read_json, write_arrays, write_json
 from .model_file import about_draws, checked_result, draws_from, flat_draws, part
 
 RUN, DATA, RESULT, STATE = "run.json", "data.npz", "result.npz", "state.npz"
@@ -265,6 +267,18 @@ class RunFolder:
         except Exception as error:
             raise damaged(self.path, error) from None
         return draws
+
+
+def draws_on_disk(path: Path) -> list[int]:
+    """Draws that each chain of a run has on disk, as their states count them; empty where no chain has a state.
+
+    Nothing else is read, so that an interrupt can be answered at once.
+    """
+    counts = []
+    for state in sorted(path.glob(f"chain-*/{STATE}")):
+        with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile), zipfile.ZipFile(state) as archive:
+            counts.append(int(json.loads(archive.read(ABOUT))["draws"]))
+    return counts
 
 
 def _draws_file(folder: Path, number: int) -> Path:
