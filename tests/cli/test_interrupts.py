@@ -59,6 +59,7 @@ def test_while_files_are_written_the_fit_is_kept(here, table):
     assert (here / "table-countless" / "labels.csv").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
 def test_within_a_sweep_the_draws_on_disk_are_kept(here, table):
     fit = ["fit", table, "--ignore", "name", *GAUSSIAN, "--no-report"]
