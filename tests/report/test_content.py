@@ -8,15 +8,17 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import countless as cl
 from countless import report
 from countless.families.columns import Column
-from countless.plots.parts.fit import likely
+from countless.plots.parts.fit import fitted, likely
 from countless.plots.parts.pick import spread
 from countless.report import numbers
 from countless.report.page import as_script_text
+from countless.report.profiles import such_as
 from countless.report.settings import code, python_code
 from report.models import NASTY, blobs, mixed, model_of
 
@@ -298,3 +300,16 @@ def test_settings_as_code():
     assert (
         code(cl.families.DiagonalGaussian(mean=np.array([1.5, 2.0]))) == "cl.families.DiagonalGaussian(mean=[1.5, 2.0])"
     )
+
+
+def test_clusters_name_some_of_their_rows():
+    rows = np.repeat([[0.0], [9.0]], 8, axis=0) + np.linspace(0.0, 1.0, 16)[:, None]
+    model = cl.DPMixture("gaussian", inference="map", random_state=0)
+
+    def named(names):
+        fit = fitted(model.fit(pd.DataFrame(rows, columns=["x"], index=names)))
+        return such_as(fit, int(fit.labels[0]), 3)
+
+    some = named([f"{animal} {i}" for animal in ("cow", "seal") for i in range(8)])
+    assert re.fullmatch(r"cow \d, cow \d, cow \d and 5 more", some)
+    assert named([str(i) for i in range(16)]) is None

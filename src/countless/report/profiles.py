@@ -48,12 +48,14 @@ def profiles(fit: Fit) -> list[dict[str, Any]]:
 
 
 def such_as(fit: Fit, label: int, most: int) -> str | None:
-    """Rows of a cluster by name, the surest first; None where rows have no names."""
+    """Rows of a cluster by name, the surest first; None where rows have no names, or are called by numbers."""
     if fit.data.row_names is None:
         return None
     members = np.flatnonzero(fit.labels == label)
     surest = members[np.argsort(-np.asarray(fit.certainty.probability)[members], kind="stable")]
     names = [str(name) for name in fit.data.row_names.values[surest[:most]]]
+    if all(name.isdigit() for name in names):
+        return None
     short = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
     return listed(short + [""] * (len(members) - len(short)), most)
 
