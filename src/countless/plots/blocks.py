@@ -51,8 +51,7 @@ def matrix(model: Any, reorder: bool = True, names: bool = True, ax: Axes | None
     named = [names and n <= MOST_NAMES for n in shape]
     height, width = (min(12.0, 3.5 + 0.085 * n) if there else 6.0 for n, there in zip(shape, named, strict=True))
     ax = axes(ax, (width, height))
-    high = float(np.quantile(picture[picture > 0], 0.98)) if (picture > 0).any() else 1.0
-    low = min(0.0, float(picture.min()))
+    low, high = _shades(picture)
     ax.imshow(picture, aspect="auto", cmap="Blues", vmin=low, vmax=high, interpolation="nearest")
     ax.set(xticks=[], yticks=[])
     ax.tick_params(length=0)
@@ -104,10 +103,12 @@ def blocks(model: Any, ax: Axes | None = None) -> Axes:
     ax.spines[:].set_visible(False)
     if means.size <= MOST_WRITTEN:
         middle = 0.5 * (means.min() + means.max())
+        # As many digits as tell the blocks apart.
+        ratio = np.abs(means).max() / max(np.ptp(means), 1e-9 * np.abs(means).max(), 1e-300)
+        digits = 2 + max(0, int(np.ceil(np.log10(max(ratio, 1.0)))))
         for (k, m), value in np.ndenumerate(means):
-            ax.text(
-                m, k, f"{value:.2g}", ha="center", va="center", fontsize=7, color="white" if value > middle else INK
-            )
+            ink = "white" if value > middle else INK
+            ax.text(m, k, f"{value:.{digits}g}", ha="center", va="center", fontsize=7, color=ink)
     for axis, n, most in ((ax.yaxis, means.shape[0], 25), (ax.xaxis, means.shape[1], 12)):
         step = -(-n // most)
         axis.set_ticks(range(0, n, step), [str(k) for k in range(0, n, step)], fontsize=8)
@@ -117,13 +118,24 @@ def blocks(model: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def _shades(picture: FloatArray) -> tuple[float, float]:
+    """Numbers that are white and darkest: white is zero where there are zeros, and outliers are as dark as others."""
+    if picture.all():
+        low, high = np.quantile(picture, [0.02, 0.98])
+        return float(low), float(high)
+    high = np.quantile(picture[picture > 0], 0.98) if (picture > 0).any() else 1.0
+    return min(0.0, float(picture.min())), float(high)
+
+
 def _picture(cells: Any, order: list[NDArray[np.int64]]) -> FloatArray:
-    """The matrix in this order with at most so many cells on each side; missing cells count as zero."""
+    """The matrix in this order with at most so many cells on each side; missing cells are shown as the mean."""
     from scipy import sparse
 
     place = [np.argsort(part) for part in order]
     at = place[0][cells.rows], place[1][cells.columns]
-    shown = sparse.csr_array((np.nan_to_num(cells.values), at), shape=cells.shape)
+    known = ~np.isnan(cells.values)
+    mean = cells.values[known].sum() / max(1, cells.n_cells)
+    shown = sparse.csr_array((np.where(known, cells.values, mean), at), shape=cells.shape)
     for _ in range(2):
         n = shown.shape[0]
         step = -(-n // MOST_CELLS)
