@@ -355,6 +355,7 @@ FIGURES = {
     "traces": plots.traces,
     "cumulative_means": plots.cumulative_means,
     "tree": plots.tree,
+    "checks": plots.checks,
 }
 WITH_AXES = sorted(set(FIGURES) - {"summary", "chains"})
 NEED_CHAINS = {"chains", "traces", "cumulative_means"}

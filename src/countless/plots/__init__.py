@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..core.text import percent
 from .blocks import blocks, matrix
 from .chains import chains, cumulative_means, traces
+from .checks import checks
 from .clusters import clusters
 from .counts import n_clusters, sizes
 from .density import density
@@ -22,6 +23,7 @@ from .uncertainty import uncertainty, wavering
 __all__ = [
     "blocks",
     "chains",
+    "checks",
     "clusters",
     "cumulative_means",
     "density",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core.validate import as_labels, by_size
+from ...posterior.checks import Checks
 from ...posterior.data import Data
 from ...posterior.partition.posterior import PartitionPosterior
 from ...posterior.partition.summaries import ClusterSummary, summaries_frame, summarise
@@ -20,6 +21,7 @@ from .answers import predictive
 from .data import MixtureData
 from .impute import Imputation, impute
 from .records import Components, Truncation, truncation_of
+from .replicates import check
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,6 +215,29 @@ class MixturePosterior(PartitionPosterior):
         ([0], (200, 1))
         """
         return impute(self, n_draws, random_state)
+
+    def checks(self, n_replicates: int = 100, random_state: Any = 0) -> Checks:
+        """Does the model fit? The table beside tables drawn from the posterior, column by column and pair by pair.
+
+        Parameters
+        ----------
+        n_replicates : int
+            Tables to draw.
+        random_state : None, int or Generator
+
+        Returns
+        -------
+        Checks
+            ``striking`` has what the table shows and the model lacks, in sentences; ``frame()`` has all checks.
+
+        Examples
+        --------
+        >>> import countless as cl
+        >>> model = cl.DPMixture("gaussian", random_state=0).fit(cl.datasets.load_faithful())
+        >>> len(model.posterior_.checks(50).checks)  # two tails and repeats of two columns, and one pair
+        7
+        """
+        return check(self, n_replicates, random_state)
 
     def tree(self, labels: ArrayLike | None = None) -> ClusterTree:
         """Which clusters overlap and would join next; ``model.merge`` makes groups of it.

@@ -140,20 +140,31 @@ class Predictor:
 
     def draw_missing(self, labels: NDArray[Any], draw: int, rng: np.random.Generator) -> FloatArray:
         """The rows in the user's units with every missing cell drawn, given the clusters of one draw."""
-        problem = self._problem
-        clusters = self.clusters(labels, draw)
-        parameters = np.zeros((len(clusters.statistics), problem.layout.parameters))
-        X = problem.X
-        drawn = problem.local(X)
-        incomplete = np.isnan(X).any(axis=1)
-        for k in np.unique(np.asarray(labels)[incomplete]):
-            verbs.draw_parameters(problem.hyper, clusters.statistics, clusters.cache, k, rng, parameters)
-            members = np.flatnonzero(incomplete & (labels == k))
-            drawn[members] = problem.family.draw_rows(parameters[k], len(members), rng)
+        problem, X = self._problem, self._problem.X
+        drawn = self._draw_rows(labels, draw, rng, np.flatnonzero(np.isnan(X).any(axis=1)))
         if self._missing is not None:
             drawn[problem.missing.rows, problem.missing.columns] = problem.table.local_cells(self._missing[draw])
         rows = drawn * problem.scale + problem.shift
         return problem.family.restore(np.where(np.isnan(X), rows, X))
+
+    def replicate(self, labels: NDArray[Any], draw: int, rng: np.random.Generator) -> FloatArray:
+        """Rows of the same clusters, drawn anew given the parameters that these may have; missing where rows are."""
+        problem = self._problem
+        drawn = self._draw_rows(labels, draw, rng, np.arange(problem.n_rows))
+        drawn[np.isnan(problem.X)] = np.nan
+        return problem.family.restore(drawn * problem.scale + problem.shift)
+
+    def _draw_rows(self, labels: NDArray[Any], draw: int, rng: np.random.Generator, which: IntArray) -> FloatArray:
+        """The rows in the units of the arithmetic, some of them drawn from the clusters of one draw."""
+        problem = self._problem
+        clusters = self.clusters(labels, draw)
+        parameters = np.zeros((len(clusters.statistics), problem.layout.parameters))
+        drawn = problem.local(problem.X)
+        for k in np.unique(labels[which]):
+            verbs.draw_parameters(problem.hyper, clusters.statistics, clusters.cache, k, rng, parameters)
+            members = which[labels[which] == k]
+            drawn[members] = problem.family.draw_rows(parameters[k], len(members), rng)
+        return drawn
 
     def log_weighted(
         self, X_new: FloatArray, labels: NDArray[Any], prior: Prior, draw: int | None = None

@@ -17,13 +17,17 @@ from ...report.settings import seed_of
 from .command import FIXED
 from .data import MixtureData
 
+# Tables that are drawn from the model for the page, cells of a table that is not too large for that, and checks shown.
+REPLICATES, MOST_CELLS, MOST_CHECKS, MOST_SENTENCES = 50, 2_000_000, 20, 6
+
 
 def report_page(model: Any, title: str | None, command: str | None, most_rows: int) -> Page:
     """The page of a fitted mixture with at most ``most_rows`` of its rows.
 
     The answer comes first: how many clusters, how certain, and whether the chains agree. Then the rows in a plane,
     which clusters form one group, what distinguishes each cluster, the posterior of the number of clusters, which rows
-    belong together, traces, a table of rows with their probabilities, which shapes were compared, and the settings.
+    belong together, whether tables drawn from the model look like this one, traces, a table of rows with their
+    probabilities, which shapes were compared, and the settings.
     """
     fit = fitted(model)
     shown = Shown.of(fit.data, fit.labels, most_rows)
@@ -39,6 +43,7 @@ def report_page(model: Any, title: str | None, command: str | None, most_rows: i
             about.cluster_profiles(fit),
             about.n_clusters(fit),
             about.pairs(fit),
+            _checks(fit),
             chains(fit.posterior, fit.diagnostics, LEFT_OUT),
             about.row_table(fit, shown),
             _shapes(model),
@@ -46,6 +51,34 @@ def report_page(model: Any, title: str | None, command: str | None, most_rows: i
         ],
         {about.ROWS: rows_content(fit, shown), about.TREE: tree},
     )
+
+
+def _checks(fit: Fit) -> Section | None:
+    """The table beside tables drawn from the model; None where there are too many cells for a page."""
+    if not isinstance(fit.data, MixtureData) or fit.data.rows.size > MOST_CELLS:
+        return None
+    found = fit.posterior.checks(REPLICATES)
+    header = ["column", "what", "here", "model, from", "to", "deviations", "striking"]
+    rows = [
+        [
+            " and ".join(check.columns),
+            check.what,
+            *(round(value, 4) for value in (check.observed, check.low, check.high)),
+            round(check.deviations, 1),
+            "yes" if check.striking else "",
+        ]
+        for check in found.checks[:MOST_CHECKS]
+    ]
+    if not rows:
+        return None
+    sentences = [check.text + "." for check in found.striking[:MOST_SENTENCES]] or [str(found)]
+    more = len(found.striking) - MOST_SENTENCES
+    note = " ".join(sentences) + (f" And {more} more." if more > 0 else "")
+    remark = (
+        f"{REPLICATES} tables of the same size were drawn from the fitted model; 95% of them are in between. "
+        "What is striking may split one group into several clusters; another family or shape may suit it better."
+    )
+    return table("checks", "Does the model fit?", header, rows, note=note, remarks=(remark,), link="Fit")
 
 
 def _shapes(model: Any) -> Section | None:

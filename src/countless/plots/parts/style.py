@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
@@ -193,7 +193,5 @@ def _cut(name: str, longest: int, tail: int) -> str:
 
 def room(ax: Axes) -> tuple[float, float]:
     """Width and height of the axes in points, about (a layout may still change them)."""
-    figure = ax.figure.figure if isinstance(ax.figure, SubFigure) else ax.figure
-    box = ax.get_position()
-    width, height = figure.get_size_inches()
-    return 72.0 * width * box.width, 72.0 * height * box.height
+    box, points = ax.get_window_extent(), 72.0 / ax.figure.dpi
+    return float(box.width * points), float(box.height * points)
