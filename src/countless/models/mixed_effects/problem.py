@@ -77,7 +77,7 @@ class Problem:
         """What a draw consists of."""
         learned = self.prior.learned_names
         others = [name for name in learned if name != "concentration"]
-        is_learned, words = self.noise.fixed is None, "variance of the noise"
+        is_learned = self.noise.fixed is None
         fixed = Field("fixed", "number", ("fixed",), watched=True, words="fixed effects")
         return (
             Field("labels", "labels", ("subject",), of=N_CLUSTERS),
@@ -85,7 +85,7 @@ class Problem:
             Field("log_joint", "number"),
             Field("concentration", "number", compared="concentration" in learned),
             *(Field(name, "count" if self.prior.law_of(name).is_count else "number") for name in others),
-            Field("noise", "number", compared=is_learned, words=words),
+            Field("noise", "number", compared=is_learned, words="variance of the noise"),
             *([fixed] if len(self.fixed_mean) else []),
             Field("log_factors/*", "number", None, optional=True, compared=False),
             Field("parameters/*", "number", None, per=N_CLUSTERS),
