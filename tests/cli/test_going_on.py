@@ -31,8 +31,11 @@ def test_quiet_says_nothing_and_writes_everything(table, here):
     assert cl.load("table-countless").posterior_.shape == (2, 25)
 
 
-def test_a_finished_fit_is_reused_and_says_so(table):
-    assert _fit("-q").exit_code == 0
+def test_a_finished_fit_is_reused_and_says_so(table, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("countless.core.jit.cache_directory", lambda: tmp_path)
+        said = _fit().stderr.splitlines()[0]
+    assert said == "clustering 40 rows x 2 columns (the first run compiles, a minute or two) ..."
     again = _fit()
     assert again.exit_code == 0
     assert again.stderr == "table-countless holds this fit, finished: it is reused (--overwrite starts again)\n"

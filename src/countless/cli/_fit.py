@@ -84,7 +84,8 @@ def fitted(
     begun = folder is not None and (folder / "run.json").exists()
     if not quiet and not finished:
         table = f"{count(len(request.table), 'row')} x {count(request.table.shape[1], 'column')}"
-        how = f", from where {folder} stands ..." if begun else " (the first run compiles, a minute or two) ..."
+        first = " ..." if _has_kernels() else " (the first run compiles, a minute or two) ..."
+        how = f", from where {folder} stands ..." if begun else first
         say(f"{doing} {table}{how}")
     start = time.perf_counter()
     with one_line_warnings(), showing(QUIET if quiet else LINES):
@@ -95,6 +96,14 @@ def fitted(
     if finished and not model.posterior_.interrupted and not quiet:
         say(f"{folder} holds this fit, finished: it is reused (--overwrite starts again)")
     return model, time.perf_counter() - start
+
+
+def _has_kernels() -> bool:
+    """Whether an earlier run has left compiled kernels."""
+    from ..core.jit import cache_directory
+
+    kept = cache_directory()
+    return kept is not None and any(kept.glob("*.nbc"))
 
 
 def clear_run(folder: Path) -> None:
