@@ -149,10 +149,11 @@ def _edges(cells: FloatArray, column: Column) -> FloatArray:
     """Where a column is cut into bins: numbers into fifths of the table, categories between their codes."""
     known = cells[~np.isnan(cells)]
     if column.is_categorical:
-        return np.arange(len(column.levels or ()) - 1) + 0.5
+        return np.arange(len(column.levels or ()) - 1, dtype=np.float64) + 0.5
     if not len(known):
         return np.empty(0)
-    return np.unique(np.quantile(known, np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
+    cuts: FloatArray = np.quantile(known, np.linspace(0.0, 1.0, BINS + 1)[1:-1])
+    return np.unique(cuts)
 
 
 def _values(rows: FloatArray, statistics: Sequence[_Statistic], edges: Sequence[FloatArray]) -> FloatArray:
