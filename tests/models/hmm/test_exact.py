@@ -44,7 +44,7 @@ MOVES = {
     "direct": (lambda: [DirectSweep(), BaseUpdate()], 2),
     "whole": (lambda: [WholePath(), BaseUpdate()], 3),
     "beam": (lambda: [Rarely(DirectSweep(), 5), BeamPath(), BeamPath(), BaseUpdate()], 2),
-    "split-merge": (lambda: [Rarely(DirectSweep(), 5), SplitMerge(3), BaseUpdate()], 1),
+    "split-merge": (lambda: [Rarely(DirectSweep(), 5), SplitMerge(3), BaseUpdate()], 2),
     "all": (lambda: [DirectSweep(), WholePath(), SplitMerge(1), BaseUpdate()], 1),
 }
 QUICK = (
