@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import shlex
 import threading
 
@@ -100,7 +101,7 @@ def test_how_many_leads_with_the_distribution():
     card = model.report_page().sections[0].content["facts"][0]
     likely = max(pmf, key=lambda k: pmf[k])
     if fitted(model).disagreement is None and pmf[likely] < 0.95:
-        low, high = map(int, card["value"].split(" to "))
+        low, high = map(int, re.split(" to | or ", card["value"]))
         assert low <= likely <= high
         assert f"the most probable number is {likely} (" in card["words"]
         assert card["words"].endswith(f"The consensus of all draws, which this page shows, has {model.n_clusters_}.")

@@ -34,8 +34,7 @@ def headline(fit: Fit) -> str:
     low, high = fit.likely if fit.kind == "sampled" and not fit.has_own_labels else (fit.n_clusters, fit.n_clusters)
     if low == high == fit.n_clusters:
         return f"{count(low, 'cluster')} in {count(fit.n_rows, 'row')}"
-    found = str(low) if low == high else f"{low} {'or' if high == low + 1 else 'to'} {high}"
-    return f"{found} clusters in {count(fit.n_rows, 'row')}, {fit.n_clusters} in the consensus"
+    return f"{_range(low, high)} clusters in {count(fit.n_rows, 'row')}, {fit.n_clusters} in the consensus"
 
 
 # --- facts -----------------------------------------------------------------------------------------------------------
@@ -64,7 +63,11 @@ def how_many(fit: Fit) -> dict[str, str]:
         words = f"With probability 95%; the most probable number is {mode} ({percent(pmf[mode])})."
     if low == high == found:
         return fact(question, str(found), words)
-    return fact(question, str(low) if low == high else f"{low} to {high}", f"{words} {shown}")
+    return fact(question, _range(low, high), f"{words} {shown}")
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} {'or' if high == low + 1 else 'to'} {high}"
 
 
 def how_certain(fit: Fit) -> dict[str, str]:

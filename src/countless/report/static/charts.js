@@ -28,8 +28,9 @@ widgets.bars = (node, { bars, label, chosen }, head) => {
       const own = key === chosen;
       const fill = own ? page.colours[0] : theme('--pale');
       if (share > 0) picture.append(svg('rect', { x: x + slot * 0.1, y: 180 - tall, width: slot * 0.8, height: Math.max(tall, 1), fill, rx: 2 }));
-      if (own || i % labelEvery === 0) {
-        picture.append(svg('text', { x: x + slot / 2, y: 197, 'text-anchor': 'middle', class: own ? 'strong' : '' }, shorten(String(key), Math.max(4, Math.floor((labelEvery * slot) / 7)))));
+      const beside = slots.includes(chosen) && Math.abs(i - slots.indexOf(chosen)) < labelEvery;
+      if (own || (i % labelEvery === 0 && !beside)) {
+        picture.append(svg('text', { x: Math.max(x + slot / 2, 9), y: 197, 'text-anchor': 'middle', class: own ? 'strong' : '' }, shorten(String(key), Math.max(4, Math.floor((labelEvery * slot) / 7)))));
       }
       if (share > 0 && slot >= 34) {
         picture.append(svg('text', { x: x + slot / 2, y: 174 - tall, 'text-anchor': 'middle', class: own ? 'strong' : '' }, percent(share)));
