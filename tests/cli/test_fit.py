@@ -47,7 +47,7 @@ def test_fit_writes_labels_summary_figure_and_page(here, table):
     assert [column["name"] for column in summary["data"]["columns"]] == ["x", "y"]
     assert summary["family"]["name"] == "Gaussian"
     assert len(summary["family"]["mean"]) == 2
-    assert summary["prior"]["concentration"] == {"name": "Gamma", "shape": 1.0, "rate": 1.0}
+    assert summary["prior"]["concentration"] == {"name": "Gamma", "shape": 0.25, "rate": 1.0}
     assert (summary["inference"]["chains"], summary["inference"]["draws"]) == (2, 20)
     assert summary["seed"] == 0
     assert summary["versions"]["countless"] == cl.__version__
