@@ -11,17 +11,15 @@ import typer
 
 from ..core.errors import ArgumentError, WrongRun
 from ..core.text import count
-from ._interrupts import NOTHING
+from ._interrupts import NOTHING, Interrupted
 
 DEFECT = 1
 MISTAKE = 2
 
+__all__ = ["Interrupted", "complain", "one_line_warnings", "say", "sentence", "stopped"]
+
 # Arguments of ``fit`` whose option has a different name.
 OPTIONS = {"checkpoint": "--out", "random_state": "--seed"}
-
-
-class Interrupted(Exception):
-    """Ctrl-C, with a sentence about what is left on disk. KeyboardInterrupt itself would lose the sentence."""
 
 
 def complain(error: Exception) -> int:

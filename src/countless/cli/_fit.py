@@ -61,9 +61,9 @@ def fit(command: Command, order: Order) -> None:
         clear_run(folder)
     options = typed(order.context, ("out", "overwrite", "no_report", "as_json", "quiet"))
     about = about_table(order.file, shlex.join(["countless", command.name, str(order.file), *options]), chosen.label)
-    with beside(folder, about):
-        model, seconds = fitted(model, data, folder, command.doing, request, order.quiet)
     with leaving(lambda: stopped(folder)):
+        with beside(folder, about):
+            model, seconds = fitted(model, data, folder, command.doing, request, order.quiet)
         shown = deliver(model, folder, about, report=not order.no_report)
     if order.as_json:
         print_json({**shown.summary, "run": str(folder), "files": shown.names, "seconds": round(seconds, 3)})

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 
 INTERRUPTED = 130
 # Seconds that a command has to end by its own means: chains come to the end of their sweep and write it down.
-GRACE = 0.45
+GRACE = 0.3
 
 NOTHING = "interrupted; nothing was written"
 # What is left on disk, in a sentence; the innermost context has the word.
@@ -28,12 +28,18 @@ _sentences: list[Callable[[], str]] = [lambda: NOTHING]
 _answered: threading.Lock | None = None
 
 
+class Interrupted(Exception):
+    """Ctrl-C, with a sentence about what is left on disk. KeyboardInterrupt itself would lose the sentence."""
+
+
 @contextlib.contextmanager
 def leaving(sentence: Callable[[], str]) -> Iterator[None]:
     """While this context lasts, ``sentence`` says what an interrupt leaves on disk; it may clear away first."""
     _sentences.append(sentence)
     try:
         yield
+    except KeyboardInterrupt:
+        raise Interrupted(sentence()) from None
     finally:
         _sentences.remove(sentence)
 

@@ -49,13 +49,13 @@ def resume(
     if not quiet:
         say(f"continuing {run} ...")
     start = time.perf_counter()
-    with one_line_warnings(), showing(QUIET if quiet else LINES), leaving(lambda: stopped(run)):
-        try:
-            model = io.resume(run, draws=draws)
-        except (KeyboardInterrupt, InterruptedFit):
-            raise Interrupted(stopped(run)) from None
-    seconds = time.perf_counter() - start
     with leaving(lambda: stopped(run)):
+        with one_line_warnings(), showing(QUIET if quiet else LINES):
+            try:
+                model = io.resume(run, draws=draws)
+            except InterruptedFit:
+                raise Interrupted(stopped(run)) from None
+        seconds = time.perf_counter() - start
         shown = deliver(model, run, about_run(run), report=not no_report, option="RUN")
     if as_json:
         print_json({**shown.summary, "run": str(run), "files": shown.names, "seconds": round(seconds, 3)})
