@@ -127,11 +127,13 @@ def _small_clusters(seed, n_clusters=8, size=20, d=4):
 
 def test_small_clusters_of_full_covariance_are_told_apart():
     """Twenty rows for fourteen parameters: the default prior mean strength asks for fewer clusters than there are."""
-    engine = CollapsedGibbs(chains=2, draws=60, warmup=60)
+    engine, prior = CollapsedGibbs(chains=2, draws=60, warmup=60), cl.priors.CRP(cl.priors.Gamma(1.0, 1.0))
     gains = []
     for seed in range(3):
         X, truth, new = _small_clusters(seed)
-        fixed, drawn = (cl.DPMixture(inference=engine, tune=tune, random_state=0).fit(X) for tune in (None, "sample"))
+        fixed, drawn = (
+            cl.DPMixture(prior=prior, inference=engine, tune=tune, random_state=0).fit(X) for tune in (None, "sample")
+        )
         agreement = [cl.metrics.normalized_mutual_information(truth, model.labels_) for model in (fixed, drawn)]
         gains.append((agreement[1] - agreement[0], drawn.score(new) - fixed.score(new)))
     assert np.all(np.mean(gains, axis=0) > 0.02)

@@ -94,8 +94,9 @@ def test_the_answer_does_not_depend_on_the_truncation_or_the_threads():
 
 def test_a_sample_of_the_rows_leads_to_the_answer_of_all():
     truth = cl.datasets.make_gaussian_mixture(6000, n_columns=3, n_clusters=5, random_state=3)
-    full = cl.DPMixture(inference=Variational(restarts=1, draws=1), random_state=0).fit(truth.X)
-    some = cl.DPMixture(inference=Variational(restarts=1, draws=1, start_rows=600), random_state=0).fit(truth.X)
+    # One search of two finds the largest bound of these rows, from all of them or from a sample.
+    full = cl.DPMixture(inference=Variational(restarts=4, draws=1), random_state=0).fit(truth.X)
+    some = cl.DPMixture(inference=Variational(restarts=4, draws=1, start_rows=600), random_state=0).fit(truth.X)
     assert some.posterior_.objective[-1] == pytest.approx(full.posterior_.objective[-1], abs=0.5)
     assert normalized_mutual_information(full.labels_, some.labels_) > 0.97
 

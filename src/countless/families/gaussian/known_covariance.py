@@ -64,7 +64,7 @@ class GaussianKnownCovariance(Family):
     """
 
     learnable: ClassVar = ("covariance", "mean_covariance")
-    spreads: ClassVar = {"mean": 1.0, "covariance": 0.4, "mean_covariance": 0.5}
+    spreads: ClassVar = {"mean": 1.0, "covariance": 0.3, "mean_covariance": 0.5}
     locations: ClassVar = ("mean",)
     learns_by_column: ClassVar = False
 
