@@ -65,6 +65,18 @@ def test_labels_that_split_clusters_are_asked_from_their_rows(three):
         cl.report.write(cl.DPMeans(penalty=5.0).fit(X), "nowhere.html", labels=np.zeros(90))
 
 
+@pytest.mark.parametrize(
+    "model",
+    [cl.FiniteMixture(2), cl.InfiniteHMM(), cl.MixedEffects(), cl.InfiniteBiclustering(), cl.LatentAttributes()],
+)
+def test_other_models_say_that_they_keep_their_labels(model):
+    sentence = (
+        f"{type(model).__name__} keeps the labels that it found; cl.metrics.compare puts labels of your own beside"
+    )
+    with pytest.raises(AttributeError, match=sentence):
+        model.relabel([0, 1])
+
+
 def _family(X):
     return type(cl.models.rows.family_for(None, X)).__name__
 

@@ -97,6 +97,13 @@ class RunEstimator(BaseEstimator):
             f"{type(self).__name__} has no single clustering of rows; {self.sure_in} says how sure it is"
         )
 
+    def relabel(self, labels: Any) -> Self:
+        """Show the fit under labels of one's own, where a model can; here an AttributeError says what else there is."""
+        name = type(self).__name__
+        raise AttributeError(
+            f"{name} keeps the labels that it found; cl.metrics.compare puts labels of your own beside them"
+        )
+
     def _headline(self) -> str:
         """What was found, in a few words."""
         return type(self).__name__
