@@ -225,7 +225,7 @@ def test_stick_shapes_give_the_probability_that_two_rows_meet():
         MixtureOfFinite().stick_shapes(3)
 
 
-@pytest.mark.parametrize("n", [100, 1000, 10**6])
+@pytest.mark.parametrize("n", [100, 1000, pytest.param(10**6, marks=pytest.mark.slow)])
 def test_one_cluster_is_an_even_chance_by_default(n):
     """The rows decide where clusters can be told apart; where they cannot, one cluster must not be unlikely."""
 

@@ -63,7 +63,12 @@ def test_other_containers_give_the_same(kind):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"model": "symmetric", "degree_corrected": True}, {"family": "gaussian"}, {"model": "frequency"}]
+    "settings",
+    [
+        {"model": "symmetric", "degree_corrected": True},
+        pytest.param({"family": "gaussian"}, marks=pytest.mark.slow),
+        {"model": "frequency"},
+    ],
 )
 def test_saved_loaded_and_made_longer(settings, tmp_path):
     X, _, _ = _blocks()
@@ -99,7 +104,10 @@ def test_held_out_cells():
     assert model.score(asked) == pytest.approx(found.sum())
 
 
-@pytest.mark.parametrize("model", ["symmetric", "asymmetric", "factorized", "frequency"])
+@pytest.mark.parametrize(
+    "model",
+    ["symmetric", *(pytest.param(name, marks=pytest.mark.slow) for name in ("asymmetric", "factorized", "frequency"))],
+)
 def test_held_out_counts(model):
     """Further counts, from arrays as from sparse matrices; right blocks say more of them than totals do."""
     X, _, _ = _blocks()
